@@ -44,7 +44,7 @@ pub(crate) trait FindingReason: fmt::Debug {
 
 /// What a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FindingKind {
+pub(crate) enum FindingSubject {
     /// The image is invalid, lacks a platform, or could not be looked up. No replacement is known.
     Image,
     /// The image gets a digest. A new pull policy because of the digest is part of this finding.
@@ -85,7 +85,7 @@ pub(crate) struct Finding<'p> {
     /// The container or image volume.
     pub(crate) place: &'p Place<'p>,
     /// What is wrong.
-    pub(crate) kind: FindingKind,
+    pub(crate) subject: FindingSubject,
     /// The pull policy that was found. None for an added check. If the place sets no pull policy, this is
     /// the server default in a finding with a repair, and None in other findings.
     pub(crate) found_policy: Option<PullPolicy>,
@@ -101,12 +101,12 @@ impl<'p> Finding<'p> {
     /// A finding without a repair.
     pub(crate) fn not_repairable(
         place: &'p Place<'p>,
-        kind: FindingKind,
+        subject: FindingSubject,
         reason: impl FindingReason + 'p,
     ) -> Self {
         Self {
             place,
-            kind,
+            subject,
             found_policy: place.policy,
             expected_policy: None,
             effect: FindingEffect::NotRepairable,
@@ -129,23 +129,23 @@ impl<'p> Finding<'p> {
 
     /// The path of the field in the request's object. `pod_spec` is the path of the Pod spec.
     pub(crate) fn path(&self, pod_spec: &str) -> String {
-        match &self.kind {
-            FindingKind::WaitingReason { path, .. } => path.clone(),
+        match &self.subject {
+            FindingSubject::WaitingReason { path, .. } => path.clone(),
             _ => (self.place.list).path(pod_spec, self.place.index, self.spec_field()),
         }
     }
 
     /// The key by which the findings are sorted: the order of the Pod. Fields of the status come last.
     pub(crate) fn order(&self) -> (bool, PodSpecList, usize, &'static str) {
-        let is_in_status = matches!(self.kind, FindingKind::WaitingReason { .. });
+        let is_in_status = matches!(self.subject, FindingSubject::WaitingReason { .. });
         let (list, index) = (self.place.list, self.place.index);
         (is_in_status, list, index, self.spec_field())
     }
 
     const fn spec_field(&self) -> &'static str {
         let list = self.place.list;
-        match self.kind {
-            FindingKind::PullPolicy => list.pull_policy_field(),
+        match self.subject {
+            FindingSubject::PullPolicy => list.pull_policy_field(),
             _ => list.image_field(),
         }
     }
@@ -162,21 +162,23 @@ impl<'p> Finding<'p> {
     /// The value of the field as it was found. None for a missing check, and for a pull policy that
     /// was not set and has no repair.
     pub(crate) fn found(&self) -> Option<&str> {
-        match &self.kind {
-            FindingKind::Image | FindingKind::ImageToPin { .. } => Some(self.place.image_text()),
-            FindingKind::MissingCheck { .. } => None,
-            FindingKind::PullPolicy => self.found_policy.map(PullPolicy::as_str),
-            FindingKind::WaitingReason { found, .. } => Some(found),
+        match &self.subject {
+            FindingSubject::Image | FindingSubject::ImageToPin { .. } => {
+                Some(self.place.image_text())
+            }
+            FindingSubject::MissingCheck { .. } => None,
+            FindingSubject::PullPolicy => self.found_policy.map(PullPolicy::as_str),
+            FindingSubject::WaitingReason { found, .. } => Some(found),
         }
     }
 
     /// The value that should be there. None if no value is known to be right.
     pub(crate) fn expected(&self) -> Option<&str> {
-        match &self.kind {
-            FindingKind::Image | FindingKind::WaitingReason { .. } => None,
-            FindingKind::ImageToPin { pinned } => Some(pinned),
-            FindingKind::MissingCheck { expected } => Some(expected),
-            FindingKind::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
+        match &self.subject {
+            FindingSubject::Image | FindingSubject::WaitingReason { .. } => None,
+            FindingSubject::ImageToPin { pinned } => Some(pinned),
+            FindingSubject::MissingCheck { expected } => Some(expected),
+            FindingSubject::PullPolicy => self.expected_policy.map(PullPolicy::as_str),
         }
     }
 }

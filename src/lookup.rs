@@ -34,7 +34,7 @@ const OCI_MANIFEST: &str = "oci/v1/oci_manifest";
 
 /// The reason why a lookup gave no answer.
 #[derive(Clone, Copy, Debug)]
-pub struct NoAnswerReason {
+pub struct NoLookupAnswerReason {
     /// The class of the failure.
     pub class: FailureClass,
     /// Whether the host was called. It is not called again after it refused a capability, and for a registry that
@@ -96,8 +96,8 @@ impl<'r> LimitedRegistryClient<'r> {
     pub(crate) fn look_up(
         &mut self,
         question: &ImageToLookUp,
-    ) -> Result<LookupAnswer, NoAnswerReason> {
-        let not_asked = |class, capability| NoAnswerReason {
+    ) -> Result<LookupAnswer, NoLookupAnswerReason> {
+        let not_asked = |class, capability| NoLookupAnswerReason {
             class,
             was_asked: false,
             capability,
@@ -131,7 +131,7 @@ impl<'r> LimitedRegistryClient<'r> {
         question: &ImageToLookUp,
         text: &str,
         capability: &'static str,
-    ) -> NoAnswerReason {
+    ) -> NoLookupAnswerReason {
         let class = FailureClass::classify(text);
         match class {
             FailureClass::Unreachable => {
@@ -140,7 +140,7 @@ impl<'r> LimitedRegistryClient<'r> {
             FailureClass::NotGranted => self.refused = Some(capability),
             _ => {}
         }
-        NoAnswerReason {
+        NoLookupAnswerReason {
             class,
             was_asked: true,
             capability,

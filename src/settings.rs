@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::registry_lookup::{
-    ImageLookupOverride, LookupFailureAction, LookupMode, LookupSettingsForImage,
-    MissingPlatformAction, RegistryLookupSettings,
+    ImageLookupOverride, LookupFailureAction, LookupSettingsForImage, MissingPlatformAction,
+    RegistryLookupSettings, VerifyOrPin,
 };
 use crate::image::Reference;
 use crate::pattern::{self, ContainerOrVolumeNamePattern, ImageNamesForPatterns, ImagePattern};

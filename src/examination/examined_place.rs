@@ -4,14 +4,14 @@
 use std::rc::Rc;
 
 use super::role::Role;
-use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
 use crate::pattern::{ImageNamesForPatterns, ImagePattern};
 use crate::pod_spec::{Place, PodSpecList};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
 use crate::settings::{
-    DefaultPullPolicy, ImagePullPolicyRules, LookupMode, LookupSettingsForImage, Settings,
+    DefaultPullPolicy, ImagePullPolicyRules, LookupSettingsForImage, Settings, VerifyOrPin,
 };
 
 /// A container or image volume that the rules examine. Its image reference could be parsed.
@@ -123,9 +123,9 @@ impl<'p> ExaminedPlace<'p> {
 
     /// The findings about the image and the pull policy that came in.
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding<'p>> + use<'_, 'p> {
-        let finding = |kind, reason: &Rc<dyn FindingReason + 'p>| Finding {
+        let finding = |subject, reason: &Rc<dyn FindingReason + 'p>| Finding {
             place: self.place,
-            kind,
+            subject,
             found_policy: Some(self.policy_before()),
             expected_policy: Some(self.policy),
             effect: FindingEffect::Repairable,
@@ -133,11 +133,11 @@ impl<'p> ExaminedPlace<'p> {
         };
         let tag = self.pin.as_ref().map(|(pinned, reason)| {
             let pinned = pinned.clone();
-            finding(FindingKind::ImageToPin { pinned }, reason)
+            finding(FindingSubject::ImageToPin { pinned }, reason)
         });
         let policy = match &self.cause {
             Some(PullPolicyChangeCause::Wrong(reason)) => {
-                Some(finding(FindingKind::PullPolicy, reason))
+                Some(finding(FindingSubject::PullPolicy, reason))
             }
             _ => None,
         };
@@ -166,7 +166,7 @@ impl<'p> ExaminedPlace<'p> {
             DefaultPullPolicy::AlwaysUnlessDigest if has_digest => return None,
             // Under `Pin`, an image with a digest has `IfNotPresent`, also in the next run.
             DefaultPullPolicy::Always | DefaultPullPolicy::AlwaysUnlessDigest => {
-                let is_pinned = has_digest && self.lookup.mode == LookupMode::Pin;
+                let is_pinned = has_digest && self.lookup.mode == VerifyOrPin::Pin;
                 (
                     PullPolicy::Always,
                     self.patterns.forbid_always.is_none() && !is_pinned,
@@ -210,7 +210,7 @@ impl<'p> ExaminedPlace<'p> {
 
     /// Whether the settings select its image for lookups.
     pub(crate) fn is_selected_for_lookup(&self) -> bool {
-        self.lookup.mode != LookupMode::Off
+        self.lookup.mode != VerifyOrPin::Off
     }
 }
 

@@ -1,6 +1,6 @@
 //! Failed lookups, and the warnings about them.
 
-use super::{FailureClass, NoAnswerReason};
+use super::{FailureClass, NoLookupAnswerReason};
 use crate::settings::LookupFailureAction;
 use crate::shown_text::TextLimit;
 
@@ -8,7 +8,7 @@ use crate::shown_text::TextLimit;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailedLookup {
     /// Why there is no answer.
-    pub(crate) error: NoAnswerReason,
+    pub(crate) error: NoLookupAnswerReason,
     /// The action that was taken.
     pub(crate) action: LookupFailureAction,
 }
@@ -29,7 +29,7 @@ impl FailedLookup {
 
 /// The end of a sentence that begins with an image. It says why there is no answer from the registry
 /// and, for most errors, what the user can do.
-pub(crate) fn why_no_answer(error: NoAnswerReason) -> String {
+pub(crate) fn why_no_answer(error: NoLookupAnswerReason) -> String {
     let why = match error.class {
         FailureClass::NotGranted => {
             let capability = error.capability;
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn sentences() {
-        let error = |class, was_asked| NoAnswerReason {
+        let error = |class, was_asked| NoLookupAnswerReason {
             class,
             was_asked,
             capability: "oci/v1/manifest_digest",

@@ -22,7 +22,7 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 
 /// The parts of an object's metadata that this policy needs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Metadata<'a> {
+pub(crate) struct ObjectMetadata<'a> {
     /// The annotations, if the object has any.
     pub(crate) annotations: Option<JsonNode<'a>>,
     /// Whether the object has the annotation of a mirror Pod.
@@ -33,7 +33,7 @@ pub(crate) struct Metadata<'a> {
     pub(crate) controller_kind: Option<Cow<'a, str>>,
 }
 
-impl<'a> Metadata<'a> {
+impl<'a> ObjectMetadata<'a> {
     /// Reads the metadata of an object.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ pub(crate) struct ExaminedObject<'a> {
     /// The object as it came in.
     pub(crate) node: JsonNode<'a>,
     /// The metadata.
-    pub(crate) metadata: Metadata<'a>,
+    pub(crate) metadata: ObjectMetadata<'a>,
     /// The Pod spec.
     pub(crate) pod: PodSpec<'a>,
     /// At UPDATE, the stored object. `None` if it is missing or can't be read.
@@ -105,7 +105,7 @@ pub(crate) struct ExaminedObject<'a> {
 /// The stored object of an UPDATE.
 pub(super) struct StoredObject<'a> {
     node: JsonNode<'a>,
-    metadata: Metadata<'a>,
+    metadata: ObjectMetadata<'a>,
     pod: PodSpec<'a>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> StoredObject<'a> {
     /// Reads a stored object. None if it can't be read. Without it, every place counts as new.
     pub(super) fn read(object: JsonNode<'a>, kind: ObjectKind) -> Option<Self> {
         Some(Self {
-            metadata: Metadata::read(&object).ok()?,
+            metadata: ObjectMetadata::read(&object).ok()?,
             pod: PodSpec::read(kind.pod_spec(&object).ok()?).ok()?,
             node: object,
         })

@@ -1,6 +1,6 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
-use super::examined_object::{ExaminedObject, Metadata, StoredObject};
+use super::examined_object::{ExaminedObject, ObjectMetadata, StoredObject};
 use super::request_type::{ObjectKind, RequestType};
 use crate::document::{JsonNode, WrongValue};
 use crate::pod_spec::PodSpec;
@@ -108,7 +108,7 @@ impl<'a> AdmissionRequest<'a> {
         object: &JsonNode<'a>,
     ) -> Result<Option<ExaminedObject<'a>>, WrongValue<'a>> {
         let (kind, request_type) = (self.kind, self.request_type);
-        let metadata = Metadata::read(object)?;
+        let metadata = ObjectMetadata::read(object)?;
         if self.passes(&metadata) {
             return Ok(None);
         }
@@ -128,7 +128,7 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// Whether the object is accepted without an examination because of its metadata.
-    fn passes(&self, metadata: &Metadata<'_>) -> bool {
+    fn passes(&self, metadata: &ObjectMetadata<'_>) -> bool {
         (!self.request_type.is_create() && metadata.is_deleting)
             || match self.kind {
                 ObjectKind::Pod => self.is_mirror_pod(metadata),
@@ -139,7 +139,7 @@ impl<'a> AdmissionRequest<'a> {
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. The annotation of a mirror Pod
     /// alone is not enough, because anybody can write it. A kubelet must also be the user of the
     /// request. If the request names no user, as in an audit, the Pod's controller must be a `Node`.
-    fn is_mirror_pod(&self, metadata: &Metadata<'_>) -> bool {
+    fn is_mirror_pod(&self, metadata: &ObjectMetadata<'_>) -> bool {
         let is_owned_by_node = metadata.controller_kind.as_deref() == Some(NODE_KIND);
         metadata.is_mirror && (self.is_from_node || (self.names_no_user && is_owned_by_node))
     }

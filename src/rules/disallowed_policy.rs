@@ -3,7 +3,7 @@
 
 use crate::examination::Examination;
 use crate::examination::examined_place::PullPolicyRulesForImage;
-use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::pattern::ImagePattern;
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
@@ -17,7 +17,7 @@ pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
     for examined in &mut examination.places {
         let place = examined.place;
         let not_repairable =
-            |reason| Finding::not_repairable(place, FindingKind::PullPolicy, reason);
+            |reason| Finding::not_repairable(place, FindingSubject::PullPolicy, reason);
         let patterns = &examined.patterns;
         if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
             let conflict = DisallowedPolicyReason::AlwaysRequiredAndForbidden { require, forbid };

@@ -5,7 +5,7 @@
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that their patterns mean.
 
 use crate::examination::Examination;
-use crate::finding::{Finding, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::InvalidReference;
 use crate::rule_id::RuleId;
 use crate::shown_text::TextLimit;
@@ -26,7 +26,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     let ids = ids.map(|examined| (examined.place, None));
     let findings = invalid.chain(ids).map(|(place, mistake)| {
         let reason = InvalidImageReason { mistake, pod_spec };
-        Finding::not_repairable(place, FindingKind::Image, reason)
+        Finding::not_repairable(place, FindingSubject::Image, reason)
     });
     let findings: Vec<_> = findings.collect();
     examination.findings.extend(findings);

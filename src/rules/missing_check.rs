@@ -18,7 +18,7 @@ use crate::examination::added_check::{
 use crate::examination::coverage::{Coverage, PulledImage};
 use crate::examination::examined_place::ExaminedPlace;
 use crate::examination::leniency_of_copy::may_have_had_one_place;
-use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
@@ -51,7 +51,7 @@ pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &C
     );
     let findings = uncovered.into_iter().filter_map(|image| {
         let place = examination.places.get(image.guarded)?.place;
-        let kind = FindingKind::MissingCheck {
+        let kind = FindingSubject::MissingCheck {
             expected: "an image check".into(),
         };
         let reason = MissingCheckReason {
@@ -142,7 +142,7 @@ fn checks_to_add<'p>(
         if size > ADDITIONS_MAX {
             return Err(WhyNoCheck::TooLarge);
         }
-        let kind = FindingKind::MissingCheck {
+        let kind = FindingSubject::MissingCheck {
             expected: format!("{} with {}", check.name, policy.as_str()).into(),
         };
         let reason = MissingCheckReason {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role;
-use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod_spec::PodSpecList;
 use crate::request::RequestType;
@@ -60,7 +60,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
     for check in outdated {
         examination.findings.push(Finding {
             effect: FindingEffect::OnlyWarning,
-            ..Finding::not_repairable(check, FindingKind::Image, OutdatedCheckReason)
+            ..Finding::not_repairable(check, FindingSubject::Image, OutdatedCheckReason)
         });
     }
 }

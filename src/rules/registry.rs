@@ -15,11 +15,11 @@ use std::rc::Rc;
 use self::missing_platform::MissingPlatformReason;
 use crate::examination::Examination;
 use crate::examination::examined_place::{ExaminedPlace, PullPolicyChangeCause};
-use crate::finding::{Finding, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference, comparable_host};
 use crate::lookup::failed_lookup::{FailedLookup, why_no_answer};
 use crate::lookup::{
-    FailureClass, ImageToLookUp, LimitedRegistryClient, LookupAnswer, NoAnswerReason,
+    FailureClass, ImageToLookUp, LimitedRegistryClient, LookupAnswer, NoLookupAnswerReason,
     RegistryClient,
 };
 use crate::pod_spec::{Place, PodSpecList, RequestedPlatforms};
@@ -27,7 +27,7 @@ use crate::pull_policy::PullPolicy;
 use crate::request::RequestType;
 use crate::rule_id::RuleId;
 use crate::settings::{
-    LookupFailureAction, LookupMode, LookupSettingsForImage, MissingPlatformAction, PolicyMode,
+    LookupFailureAction, LookupSettingsForImage, MissingPlatformAction, PolicyMode, VerifyOrPin,
 };
 use crate::shown_text::TextLimit;
 
@@ -85,7 +85,7 @@ fn keep_stored_digests(examination: &mut Examination<'_>) {
     let stored = &examination.stored_places;
     for examined in &mut examination.places {
         let place = examined.place;
-        if examined.lookup.mode == LookupMode::Pin
+        if examined.lookup.mode == VerifyOrPin::Pin
             && let Some(stored) = stored.get(&(place.list, &*place.name))
             && let Ok(stored) = Reference::parse(stored.image_text())
             && examined.reference.is_pinned_as(stored)
@@ -129,7 +129,7 @@ fn planned_lookups<'p>(
             continue;
         };
         let verifies_digest =
-            examined().any(|one| one.has_digest() && one.lookup.mode == LookupMode::Verify);
+            examined().any(|one| one.has_digest() && one.lookup.mode == VerifyOrPin::Verify);
         // No node asks a registry for an image that every place pulls with `Never`.
         let is_pulled = examined().any(|one| one.policy != PullPolicy::Never);
         if is_pulled && (!first.has_digest() || with_platforms || verifies_digest) {
@@ -203,7 +203,7 @@ fn use_answer<'p>(
             continue;
         };
         examined.digest_of_tag = Some(Rc::clone(&digest));
-        if examined.lookup.mode != LookupMode::Pin || request_type.is_template() {
+        if examined.lookup.mode != VerifyOrPin::Pin || request_type.is_template() {
             continue;
         }
         examined.pin(&digest, &reason);
@@ -228,7 +228,7 @@ fn report_missing_platform<'p>(
     let Some(missing) = MissingPlatformReason::find(requested, index, pod_spec) else {
         return;
     };
-    let finding = Finding::not_repairable(lookup.first, FindingKind::Image, missing);
+    let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, missing);
     let is_warning = examination.settings.registry.platform == MissingPlatformAction::Warn;
     examination.findings.push(finding.warning_if(is_warning));
 }
@@ -237,7 +237,7 @@ fn report_missing_platform<'p>(
 fn use_error<'p>(
     examination: &mut Examination<'p>,
     lookup: PlannedLookup<'p>,
-    error: NoAnswerReason,
+    error: NoLookupAnswerReason,
 ) {
     let request_type = examination.object.request_type;
     // `UseCached` becomes `KeepTag` in three cases. The pull policies of an existing Pod can't
@@ -253,7 +253,7 @@ fn use_error<'p>(
     let action = match lookup.settings.action(error.class) {
         LookupFailureAction::Reject if !is_for_a_warning => {
             let reason = RegistryReason::LookupFailed(error);
-            let finding = Finding::not_repairable(lookup.first, FindingKind::Image, reason);
+            let finding = Finding::not_repairable(lookup.first, FindingSubject::Image, reason);
             examination.findings.push(finding);
             LookupFailureAction::Reject
         }
@@ -294,7 +294,7 @@ enum RegistryReason {
     /// The lookup failed, and `UseCached` allows the image that the node already has.
     CachedImageAllowed,
     /// The lookup failed or was not made, and the setting for this failure is `Reject`.
-    LookupFailed(NoAnswerReason),
+    LookupFailed(NoLookupAnswerReason),
 }
 
 impl FindingReason for RegistryReason {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::examination::Examination;
 use crate::examination::image_check_results::ImageCheckResults;
 use crate::examination::role::Role;
-use crate::finding::{Finding, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingReason, FindingSubject};
 use crate::image::{ImageIdentity, Reference};
 use crate::pod_spec::PodSpecList;
 use crate::pull_policy::PullPolicy;
@@ -122,7 +122,7 @@ pub(crate) fn report(examination: &mut Examination<'_>) {
                 list == PodSpecList::Containers && check.name != missing.place.name
             }),
         };
-        let kind = FindingKind::WaitingReason {
+        let kind = FindingSubject::WaitingReason {
             path: format!(
                 "status.{}[{}].state.waiting.reason",
                 container.status_list, container.index

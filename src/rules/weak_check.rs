@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::examination::Examination;
 use crate::examination::coverage::Coverage;
-use crate::finding::{Finding, FindingEffect, FindingKind, FindingReason};
+use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
 use crate::pull_policy::PullPolicy;
 use crate::rule_id::RuleId;
 use crate::shown_text::TextLimit;
@@ -56,7 +56,7 @@ fn raise_weak_check(
             || check.is_some_and(|check| check.patterns.forbid_always.is_none())
     };
     let Some(index) = checks.iter().find(can_be_raised) else {
-        let finding = Finding::not_repairable(first, FindingKind::PullPolicy, reason);
+        let finding = Finding::not_repairable(first, FindingSubject::PullPolicy, reason);
         examination.findings.push(finding);
         return None;
     };

@@ -16,7 +16,7 @@ use crate::pattern::{ImageNamesForPatterns, ImagePattern};
 pub struct RegistryLookupSettings {
     /// Whether this policy asks the registry for the digest behind each tag. With lookups, this
     /// policy needs a longer evaluation timeout.
-    pub lookup: LookupMode,
+    pub lookup: VerifyOrPin,
     /// The images that are looked up. This is required with `lookup` other than `Off` and with
     /// `platform`: whoever creates a Pod chooses the hosts of its images, and policy-server connects
     /// to these hosts. So name the registries. `["*"]` stands for all images.
@@ -51,7 +51,7 @@ pub struct RegistryLookupSettings {
 impl Default for RegistryLookupSettings {
     fn default() -> Self {
         Self {
-            lookup: LookupMode::default(),
+            lookup: VerifyOrPin::default(),
             images: Vec::new(),
             skip_images: Vec::new(),
             on_not_found: LookupFailureAction::Reject,
@@ -69,7 +69,7 @@ impl Default for RegistryLookupSettings {
 /// Whether this policy asks the registry for the digest behind a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-pub enum LookupMode {
+pub enum VerifyOrPin {
     /// The registry is not asked.
     #[default]
     Off,
@@ -101,7 +101,7 @@ pub struct ImageLookupOverride {
     #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
     pub images: Vec<ImagePattern>,
     /// Whether this policy asks the registry for the digests of these images.
-    pub lookup: Option<LookupMode>,
+    pub lookup: Option<VerifyOrPin>,
     /// The action if the tag or the repository does not exist.
     pub on_not_found: Option<LookupFailureAction>,
     /// The action if the registry answers 401 or 403.
@@ -133,7 +133,7 @@ pub enum MissingPlatformAction {
 pub struct LookupSettingsForImage<'s> {
     /// Whether the registry is asked. The mode is `Off` for an image that `registry.images` does
     /// not match, or that `registry.skipImages` matches, and for an image ID, which no registry has.
-    pub mode: LookupMode,
+    pub mode: VerifyOrPin,
     registry: &'s RegistryLookupSettings,
     own: Option<&'s ImageLookupOverride>,
 }
@@ -161,19 +161,19 @@ impl LookupSettingsForImage<'_> {
 impl RegistryLookupSettings {
     /// Whether any image may be looked up.
     pub fn looks_up(&self) -> bool {
-        let asks = |lookup| lookup != LookupMode::Off;
+        let asks = |lookup| lookup != VerifyOrPin::Off;
         asks(self.lookup) || self.overrides.iter().any(|o| o.lookup.is_some_and(asks))
     }
 
     /// Whether the settings select an image for lookups.
     pub fn selects(&self, reference: &Reference<'_>) -> bool {
-        self.for_image(reference).mode != LookupMode::Off
+        self.for_image(reference).mode != VerifyOrPin::Off
     }
 
     /// The settings for the lookup of one image.
     pub fn for_image(&self, reference: &Reference<'_>) -> LookupSettingsForImage<'_> {
         let off = LookupSettingsForImage {
-            mode: LookupMode::Off,
+            mode: VerifyOrPin::Off,
             registry: self,
             own: None,
         };
