@@ -57,7 +57,10 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &[Change<'_>]) -> Ve
                 .then(|| set(place.list.policy_key(), policy.now.as_str())),
         );
     }
-    edits.extend(record(changes, &examination.metadata).map(Edit::Record));
+    // A record that an update wrote would be one more change of the Pod.
+    if examination.request.creates {
+        edits.extend(record(changes, &examination.metadata).map(Edit::Record));
+    }
     if let Some(additions) = &examination.additions {
         let added = || examination.places.iter().filter(|place| place.is_added);
         let (carriers, mount) = additions.mounts();

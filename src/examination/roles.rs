@@ -12,7 +12,7 @@ use crate::settings::{Form, Settings};
 pub(crate) enum Role {
     /// It is exempt. No rule looks at it.
     Exempt,
-    /// Its image can't be parsed. Only *invalid-image* looks at it.
+    /// Its image can't be parsed, or is an image ID that *invalid-image* reports. No later rule looks at it.
     Invalid,
     /// It is an image check.
     Check,

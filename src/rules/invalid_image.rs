@@ -33,6 +33,11 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             InvalidImage { path, mistake },
         ));
     }
+    for finding in &findings {
+        if let Some(place) = examination.places.get_mut(finding.place) {
+            place.role = Role::Invalid;
+        }
+    }
     examination.findings.append(&mut findings);
 }
 
