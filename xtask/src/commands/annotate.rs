@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-
-use crate::host::policy_module::{Engine, PolicyModule};
-use crate::module::{self, Metadata};
+use xtask::host::module::Module;
+use xtask::host::registry::nothing_granted;
+use xtask::metadata::{self, Metadata};
 
 /// The keys of metadata that Kubewarden reads. It would silently ignore any other key.
 const KEYS: [&str; 9] = [
@@ -63,7 +63,7 @@ pub(crate) fn annotate(module: &Path, metadata: &Path, usage: &Path, output: &Pa
 
 fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>> {
     ensure!(
-        module::metadata(&module)?.is_none(),
+        metadata::read(&module)?.is_none(),
         "the module is annotated already, and hosts would read the old metadata"
     );
     let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
@@ -72,12 +72,18 @@ fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Ve
         unknown.is_none(),
         "unknown key in the metadata: {unknown:?}"
     );
-    PolicyModule::new(&module, Engine::default())?.check_protocol()?;
+    // Version 1 of Kubewarden's protocol is the only version.
+    let version = Module::new(&module)?.call(&nothing_granted(), "protocol_version", &[])?.bytes;
+    ensure!(
+        version == b"\"v1\"",
+        "the policy answered protocol_version with {:?}",
+        String::from_utf8_lossy(&version)
+    );
     metadata.insert("protocolVersion".to_owned(), json!("v1"));
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
     annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
     annotations["io.kubewarden.policy.usage"] = json!(usage);
-    module::add_metadata(&mut module, &metadata)?;
+    metadata::append(&mut module, &metadata)?;
     Ok(module)
 }
 
@@ -102,7 +108,7 @@ mod tests {
     #[test]
     fn an_annotated_module_contains_its_metadata() {
         let annotated = annotate_bytes(policy("v1"), METADATA, "read me").expect("annotate");
-        let metadata = module::metadata(&annotated).expect("module");
+        let metadata = metadata::read(&annotated).expect("module");
         let metadata = metadata.expect("metadata");
         assert_eq!(metadata["protocolVersion"], "v1");
         assert_eq!(metadata["mutating"], true);

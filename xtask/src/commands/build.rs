@@ -24,8 +24,7 @@ pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     install_target()?;
     step(&format!("building the module for {TARGET}"));
-    let package = ["--package", "consistent-pull-policy", "--lib"];
-    let artifact = compile(&root, &package)?.join(ARTIFACT);
+    let artifact = compile(&root)?;
     let policy = root.join(POLICY);
     fs::copy(&artifact, &policy)
         .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
@@ -40,15 +39,6 @@ pub(crate) fn run() -> Result<()> {
         step(&format!("{name}: {} bytes", size.len()));
     }
     Ok(())
-}
-
-/// Builds the policy that does nothing, for the benchmark, and returns its path.
-#[cfg(feature = "wasmtime")]
-pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
-    let package = ["--package", "baseline", "--examples"];
-    install_target()?;
-    let directory = compile(&workspace::root(), &package)?;
-    Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
 /// Prints a line about the build's progress.
@@ -87,8 +77,8 @@ fn target_is_installed() -> bool {
         })
 }
 
-/// Compiles a package for the target, and returns the directory of the output.
-fn compile(root: &Path, package: &[&str]) -> Result<PathBuf> {
+/// Compiles the module, and returns its path.
+fn compile(root: &Path) -> Result<PathBuf> {
     let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
     let paths = same_paths_everywhere(&cargo_home, || {
         step("downloading the packages");
@@ -99,11 +89,11 @@ fn compile(root: &Path, package: &[&str]) -> Result<PathBuf> {
         .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &paths])
-        .args(package)
+        .args(["--package", "consistent-pull-policy", "--lib"])
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(target_directory(root)?.join(TARGET).join("release"))
+    Ok(target_directory(root)?.join(TARGET).join("release").join(ARTIFACT))
 }
 
 fn cargo() -> Command {

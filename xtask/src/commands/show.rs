@@ -1,5 +1,5 @@
 //! `cargo xtask show`: shows what this policy does to requests, as a table of the containers or as the message of a
-//! rejection. Without arguments, it tells the stories of `stories.yaml`.
+//! rejection. Without arguments, it tells the stories of `stories.yaml`: this is what `make run` prints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
+use xtask::host::input::{Settings, parse_review, read_settings};
+use xtask::host::module::Module;
+use xtask::host::registry::nothing_granted;
 
-use crate::host::capabilities::nothing_granted;
-use crate::host::policy_module::{Engine, PolicyModule, ValidationResponse, payload};
-use crate::host::request::parse_review;
-use crate::host::settings::{Settings, read_settings};
 use crate::terminal;
 use crate::workspace::{self, ANNOTATED_POLICY, module_or};
 
@@ -29,7 +28,7 @@ struct Story {
     title: String,
     text: String,
     review: PathBuf,
-    settings: String,
+    settings: Settings,
 }
 
 /// Shows what this policy does to captured requests
@@ -46,36 +45,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let module = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;
-    let module = PolicyModule::load(&module, Engine::default())?;
+    let module = Module::load(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
     let settings = read_settings(None, Some(&args.settings_json))?;
     for review in &args.reviews {
         terminal::print(&outcome(&module, review, &settings)?)?;
     }
     if args.reviews.is_empty() {
-        tell_stories(&module)?;
+        let Tour { introduction, stories, next } = tour()?;
+        terminal::print(&introduction)?;
+        for Story { title, text, review, settings } in stories {
+            let outcome = outcome(&module, &workspace::root().join(review), &settings)?;
+            terminal::print(&format!("\n{title}\n{text}\n{outcome}"))?;
+        }
+        terminal::print(&format!("\n{next}"))?;
     }
     Ok(())
-}
-
-fn tell_stories(module: &PolicyModule) -> Result<()> {
-    let root = workspace::root();
-    let tour = tour()?;
-    terminal::print(&tour.introduction)?;
-    for story in tour.stories {
-        let file = root.join(&story.settings);
-        let settings = if file.is_file() {
-            read_settings(Some(&file), None)?
-        } else {
-            yaml_serde::from_str(&story.settings)?
-        };
-        let outcome = outcome(module, &root.join(story.review), &settings)?;
-        terminal::print(&format!(
-            "\n{} (settings: {})\n{}\n{outcome}",
-            story.title, story.settings, story.text
-        ))?;
-    }
-    terminal::print(&format!("\n{}", tour.next))
 }
 
 fn tour() -> Result<Tour> {
@@ -83,17 +67,14 @@ fn tour() -> Result<Tour> {
 }
 
 /// The message of a rejection, or else a table of the containers and the warnings.
-fn outcome(module: &PolicyModule, review: &Path, settings: &Settings) -> Result<String> {
-    let text = fs::read_to_string(review)
-        .with_context(|| format!("cannot read review {}", review.display()))?;
-    let request = parse_review(&text).with_context(|| format!("in {}", review.display()))?;
-    let answer = module.validate(&nothing_granted(), &payload(&request, settings)?)?;
-    let answer: ValidationResponse = serde_json::from_slice(&answer)?;
+fn outcome(module: &Module, review: &Path, settings: &Settings) -> Result<String> {
+    let shown = review.display();
+    let text = fs::read_to_string(review).with_context(|| format!("cannot read review {shown}"))?;
+    let request = parse_review(&text).with_context(|| format!("in {shown}"))?;
+    let answer = module.validate(&nothing_granted(), settings, &request)?;
     if !answer.accepted {
-        let (code, message) = (
-            answer.code.unwrap_or_default(),
-            answer.message.unwrap_or_default(),
-        );
+        let code = answer.code.unwrap_or_default();
+        let message = answer.message.unwrap_or_default();
         return Ok(format!("  rejected ({code}): {message}\n"));
     }
     let mut outcome = String::new();

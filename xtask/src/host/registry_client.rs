@@ -1,14 +1,14 @@
-//! Asks registries, with the client crate that Kubewarden uses. So a policy gets a registry's answer in
-//! the same words as on a cluster.
+//! Asks registries, with the client crate that Kubewarden uses. So a policy gets a registry's answer in the same words
+//! as on a cluster.
 //!
-//! Four things differ from a real host, such as policy-server, on purpose:
+//! Four things differ from a real host on purpose:
 //!
-//! - The connection and each read have a time limit. In a real host, a registry that never answers
-//!   blocks the policy for minutes, and also every other policy that waits for a host call.
+//! - The connection and each read have a time limit. In a real host, a registry that never answers blocks the policy
+//!   for minutes, and also every other policy that waits for a host call.
 //! - No answer is cached, because a run evaluates only one request.
 //! - The error text doesn't depend on `RUST_BACKTRACE`.
-//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real host needs a
-//!   list of such registries.
+//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real host needs a list of
+//!   such registries.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,20 +22,27 @@ use oci_client::{Client, Reference};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::registry_calls::{Registries, RegistryCall, RegistryFailure};
+use super::registry::{Question, Registry};
 
-/// A client of registries. The time limit applies to a connection and to each read.
-pub(crate) struct RegistryClient {
-    pub(crate) time_limit: Duration,
+/// A client of registries.
+pub struct Registries {
+    time_limit: Duration,
 }
 
-impl RegistryClient {
+impl Registries {
+    /// The time limit applies to a connection and to each read.
+    pub fn new(time_limit: Duration) -> Self {
+        Self { time_limit }
+    }
+
     /// A client for one registry.
-    pub(crate) fn client(&self, registry: &str) -> Result<Client, OciDistributionError> {
+    ///
+    /// # Errors
+    /// If the system has no CA certificates.
+    pub fn client(&self, registry: &str) -> Result<Client, OciDistributionError> {
         // It is no error if an earlier client has installed the same cryptography.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // `Client::new` returns no error. If its configuration is wrong, it uses the default configuration
-        // instead, and panics if the system has no CA certificates.
+        // `Client::new` would panic if the system has no CA certificates.
         Client::try_from(ClientConfig {
             protocol: if is_on_loopback(registry) {
                 ClientProtocol::Http
@@ -49,54 +56,49 @@ impl RegistryClient {
     }
 
     /// Asks a registry. The errors have the texts of the real host.
-    async fn fetch(&self, call: &RegistryCall) -> Result<String> {
-        let (RegistryCall::OciManifestDigest { image } | RegistryCall::OciManifest { image }) =
-            call;
+    async fn ask(&self, question: &Question) -> Result<String> {
+        let (Question::OciManifestDigest { image } | Question::OciManifest { image }) = question;
         let reference: Reference = image.parse()?;
         let credentials = credentials(reference.registry());
         let ask = async {
             let client = self.client(reference.registry())?;
-            Ok(match call {
-                RegistryCall::OciManifestDigest { .. } => {
+            Ok(match question {
+                Question::OciManifestDigest { .. } => {
                     let digest = client.fetch_manifest_digest(&reference, &credentials);
                     json!({ "digest": digest.await? })
                 }
-                RegistryCall::OciManifest { .. } => {
+                Question::OciManifest { .. } => {
                     json!(client.pull_manifest(&reference, &credentials).await?.0)
                 }
             })
         };
         let answer: Result<_, OciDistributionError> = ask.await;
-        Ok(answer
-            .map_err(|error| {
-                let text = format!("Fail to interact with OCI registry: {error}");
-                anyhow!(error).context(text)
-            })?
-            .to_string())
+        let answer = answer.map_err(|error| {
+            let text = format!("Fail to interact with OCI registry: {error}");
+            anyhow!(error).context(text)
+        });
+        Ok(answer?.to_string())
     }
 }
 
-impl Registries for RegistryClient {
-    fn answer(&self, call: &RegistryCall) -> Result<String, RegistryFailure> {
+impl Registry for Registries {
+    fn answer(&self, question: &Question) -> Result<String, String> {
         let answer = match runtime() {
-            Ok(runtime) => runtime.block_on(self.fetch(call)),
+            Ok(runtime) => runtime.block_on(self.ask(question)),
             Err(error) => Err(error.into()),
         };
         // The real host gives the policy the error as `{:?}`. With RUST_BACKTRACE this text includes the
         // host's stack, which is removed here.
         answer.map_err(|error| {
-            let debug = format!("{error:?}");
-            let details = debug.split("\n\nStack backtrace:").next();
-            RegistryFailure {
-                details: details.unwrap_or_default().to_owned(),
-                summary: error.to_string(),
-            }
+            let text = format!("{error:?}");
+            let without_stack = text.split("\n\nStack backtrace:").next();
+            without_stack.unwrap_or_default().to_owned()
         })
     }
 }
 
 /// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
-pub(crate) fn credentials(registry: &str) -> RegistryAuth {
+pub fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
         Ok(DockerCredential::UsernamePassword(user, password)) => {
             RegistryAuth::Basic(user, password)
@@ -105,8 +107,11 @@ pub(crate) fn credentials(registry: &str) -> RegistryAuth {
     }
 }
 
-/// The tokio runtime on which a client sends its requests.
-pub(crate) fn runtime() -> std::io::Result<Runtime> {
+/// The runtime on which a client sends its requests.
+///
+/// # Errors
+/// If the system gives no resources for it.
+pub fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

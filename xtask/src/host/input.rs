@@ -1,10 +1,13 @@
-//! The admission request, as Kubewarden's hosts send it to a policy.
+//! What a policy is called with: an admission request, as Kubewarden's hosts send it, and settings.
+
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// An `AdmissionRequest` of admission.k8s.io/v1.
-pub(crate) type AdmissionRequest = Map<String, Value>;
+pub type AdmissionRequest = Map<String, Value>;
 
 /// The fields that Kubewarden's hosts know. A host drops each other field, and each field that is `null`.
 const FIELDS: [&str; 15] = [
@@ -29,7 +32,10 @@ const FIELDS: [&str; 15] = [
 const USER_FIELDS: [&str; 4] = ["extra", "groups", "uid", "username"];
 
 /// Reads a request from JSON: an `AdmissionReview`, or the bare `AdmissionRequest` in it.
-pub(crate) fn parse_review(text: &str) -> Result<AdmissionRequest> {
+///
+/// # Errors
+/// If the text is neither of them, or if a field is missing that every request has.
+pub fn parse_review(text: &str) -> Result<AdmissionRequest> {
     let mut value: Value = serde_json::from_str(text).context("the request is not JSON")?;
     if value["kind"] == "AdmissionReview" {
         value = value["request"].take();
@@ -51,10 +57,43 @@ fn keep(object: &mut Map<String, Value>, fields: &[&str]) {
     object.retain(|key, value| fields.contains(&key.as_str()) && !value.is_null());
 }
 
+/// The settings of a policy: a JSON object.
+pub type Settings = Map<String, Value>;
+
+/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without a file and an
+/// argument, the settings are empty.
+///
+/// # Errors
+/// If there is no such file, or if its value is no object.
+pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
+    let value: Value = match (path, json) {
+        (Some(path), _) => {
+            let text = fs::read_to_string(path)
+                .with_context(|| format!("cannot read settings {}", path.display()))?;
+            yaml_serde::from_str(&text)
+                .with_context(|| format!("cannot parse settings {}", path.display()))?
+        }
+        (None, Some(json)) => {
+            serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
+        }
+        (None, None) => Value::Null,
+    };
+    match value {
+        Value::Null => Ok(Settings::new()),
+        Value::Object(settings) => Ok(settings),
+        _ => bail!("Invalid settings in CRD, not an object"),
+    }
+}
+
+/// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that the policy sees
+/// the keys of each object sorted.
+pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
+    json!({ "request": request, "settings": settings }).to_string().into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_request_has_the_fields_that_a_host_sends() {

@@ -1,5 +1,5 @@
-//! The scenarios in `xtask/budgets.yaml`: requests as a cluster sends them. Each is sent twice: as it was captured,
-//! so that this policy repairs its object, and with the repaired object, which this policy accepts.
+//! Requests as a cluster sends them. Each is sent twice: as it was captured, so that this policy repairs its object,
+//! and with the repaired object, which this policy accepts.
 
 use std::fs;
 use std::path::Path;
@@ -7,58 +7,47 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use xtask::host::evaluation::ValidationResponse;
+use xtask::host::input::{AdmissionRequest, Settings, parse_review, payload};
+use xtask::host::module::Module;
+use xtask::host::registry::nothing_granted;
 
-use crate::host::capabilities::nothing_granted;
-use crate::host::policy_module::{ValidationResponse, payload};
-use crate::host::request::{AdmissionRequest, parse_review};
-use crate::host::settings::Settings;
+use crate::cost::{self, Cost};
+use crate::limits::growth_percent;
 
-use super::request_cost::{MeteredPolicy, RequestCost, added_bytes};
-
-/// An entry of the list `scenarios` in `xtask/budgets.yaml`.
+/// A captured review, and the settings to measure it with.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ScenarioTemplate {
+pub(crate) struct Review {
     /// A short description.
     name: String,
     /// The name of a file in `test_data/reviews`, without its extension.
     review: String,
     /// The number of containers that the Pod gets. Without it, the containers stay as they are.
-    pub(crate) containers: Option<u64>,
+    containers: Option<u64>,
     /// The policy's settings.
     settings: Settings,
-    /// The budget of the request with the repaired object.
-    accepted: Option<ScenarioBudget>,
-    /// The budget of the captured request.
-    repaired: Option<ScenarioBudget>,
-}
-
-/// The budget of a request.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ScenarioBudget {
-    /// The largest number of instructions.
-    pub(crate) instructions: u64,
-    /// The largest ratio of this policy's time to the time of a policy that does nothing. This limit
-    /// is shown, but never checked.
-    pub(crate) times: f64,
+    /// The largest number of instructions, if the Pod is accepted.
+    accepted: Option<u64>,
+    /// The largest number of instructions, if the Pod is repaired.
+    repaired: Option<u64>,
 }
 
 /// A request and its cost.
-pub(crate) struct Scenario {
-    pub(crate) title: String,
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) name: String,
     /// *accepted* or *repaired*.
     pub(crate) answer: &'static str,
-    pub(crate) containers: Option<u64>,
-    pub(crate) budget: Option<ScenarioBudget>,
-    pub(crate) settings: Settings,
-    pub(crate) request: AdmissionRequest,
-    pub(crate) cost: RequestCost,
+    containers: Option<u64>,
+    /// The largest number of instructions.
+    pub(crate) most: Option<u64>,
+    pub(crate) cost: Cost,
 }
 
-impl ScenarioTemplate {
+impl Review {
     /// Sends both requests.
-    pub(crate) fn scenarios(&self, root: &Path, policy: &MeteredPolicy) -> Result<[Scenario; 2]> {
+    pub(crate) fn measure(&self, root: &Path, module: &Module) -> Result<[Measured; 2]> {
         let path = root.join(format!("test_data/reviews/{}.json", self.review));
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -66,38 +55,50 @@ impl ScenarioTemplate {
         if let Some(count) = self.containers {
             set_containers(&mut request["object"]["spec"], count);
         }
-        let (repaired, object) = self.sent(policy, "repaired", self.repaired, request.clone())?;
+        let (repaired, object) = self.send(module, "repaired", self.repaired, &request)?;
         let object = object.with_context(|| format!("{} is not repaired", self.name))?;
         request.insert("object".to_owned(), object);
-        let (accepted, object) = self.sent(policy, "accepted", self.accepted, request)?;
+        let (accepted, object) = self.send(module, "accepted", self.accepted, &request)?;
         ensure!(object.is_none(), "{} is repaired twice", self.name);
         Ok([accepted, repaired])
     }
 
     /// Sends a request. Returns the changed object too. A rejection is an error.
-    fn sent(
+    fn send(
         &self,
-        policy: &MeteredPolicy,
-        expected: &'static str,
-        budget: Option<ScenarioBudget>,
-        request: AdmissionRequest,
-    ) -> Result<(Scenario, Option<Value>)> {
-        let payload = payload(&request, &self.settings)?;
-        let (answer, mut cost) = policy.cost(&payload, &nothing_granted())?;
-        cost.added_bytes = added_bytes(&answer, request["object"].to_string().len())?;
-        let answer: ValidationResponse = serde_json::from_slice(&answer)?;
-        ensure!(answer.accepted, "{} is rejected", self.name);
-        let scenario = Scenario {
-            title: format!("{}, {expected}", self.name),
-            answer: expected,
+        module: &Module,
+        answer: &'static str,
+        most: Option<u64>,
+        request: &AdmissionRequest,
+    ) -> Result<(Measured, Option<Value>)> {
+        let payload = payload(request, &self.settings);
+        let object_bytes = request["object"].to_string().len();
+        let (bytes, cost) = cost::of(module, &nothing_granted(), &payload, object_bytes)?;
+        let response: ValidationResponse = serde_json::from_slice(&bytes)?;
+        ensure!(response.accepted, "{} is rejected: {:?}", self.name, response.message);
+        let measured = Measured {
+            name: self.name.clone(),
+            answer,
             containers: self.containers,
-            budget,
-            settings: self.settings.clone(),
-            request,
+            most,
             cost,
         };
-        Ok((scenario, answer.mutated_object))
+        Ok((measured, response.mutated_object))
     }
+}
+
+/// By how many per cent a container costs more in the largest Pod than in the second largest one, for accepted and
+/// for repaired Pods. The cost of the smallest Pod is subtracted from both.
+pub(crate) fn container_growths(measured: &[Measured]) -> Vec<(&'static str, f64)> {
+    let growth = |answer| {
+        let sized = measured.iter().filter(|one| one.answer == answer);
+        let sized = sized.filter_map(|one| Some((one.containers?, one.cost.instructions)));
+        let [few, more, most] = sized.collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        Some((answer, growth_percent(few, more, most)))
+    };
+    ["accepted", "repaired"].into_iter().filter_map(growth).collect()
 }
 
 /// Gives a Pod this number of containers, each with its own image, and a check for every second one. The first init
@@ -110,12 +111,10 @@ fn set_containers(spec: &mut Value, count: u64) {
         container
     };
     let (containers, init) = (&spec["containers"], &spec["initContainers"]);
-    let checks = (0..count).step_by(2);
-    let checks = checks.map(|number| numbered(&init[1], "imagecheck", number));
+    let checks = (0..count).step_by(2).map(|number| numbered(&init[1], "imagecheck", number));
     let init: Value = [init[0].clone()].into_iter().chain(checks).collect();
-    spec["containers"] = (0..count)
-        .map(|number| numbered(&containers[0], "container", number))
-        .collect();
+    let containers = (0..count).map(|number| numbered(&containers[0], "container", number));
+    spec["containers"] = containers.collect();
     spec["initContainers"] = init;
 }
 
