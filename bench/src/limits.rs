@@ -93,11 +93,31 @@ mod tests {
         };
         for (instructions, memory_bytes, is_hostile, expected) in [
             (11_207, 900, true, vec![]),
-            (11_208, 900, true, vec!["x: 11208 instructions for 100 bytes and 2 added ones, at most 11207"]),
-            (11_207, 901, true, vec!["x: 901 bytes of memory for 100 bytes and 2 added ones, at most 900"]),
-            (11_207, 801, false, vec!["x: 801 bytes of memory for 100 bytes and 2 added ones, at most 800"]),
+            (
+                11_208,
+                900,
+                true,
+                vec!["x: 11208 instructions for 100 bytes and 2 added ones, at most 11207"],
+            ),
+            (
+                11_207,
+                901,
+                true,
+                vec!["x: 901 bytes of memory for 100 bytes and 2 added ones, at most 900"],
+            ),
+            (
+                11_207,
+                801,
+                false,
+                vec!["x: 801 bytes of memory for 100 bytes and 2 added ones, at most 800"],
+            ),
         ] {
-            let cost = Cost { request_bytes: 100, added_bytes: 2, instructions, memory_bytes };
+            let cost = Cost {
+                request_bytes: 100,
+                added_bytes: 2,
+                instructions,
+                memory_bytes,
+            };
             assert_eq!(limits.excesses("x", &cost, is_hostile, 1), expected);
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Review {
     /// A short description.
     name: String,
     /// The name of a file in `test_data/reviews`, without its extension.
-    review: String,
+    file: String,
     /// The number of containers that the Pod gets. Without it, the containers stay as they are.
     containers: Option<u64>,
     /// The policy's settings.
@@ -48,7 +48,7 @@ pub(crate) struct Measured {
 impl Review {
     /// Sends both requests.
     pub(crate) fn measure(&self, root: &Path, module: &Module) -> Result<[Measured; 2]> {
-        let path = root.join(format!("test_data/reviews/{}.json", self.review));
+        let path = root.join(format!("test_data/reviews/{}.json", self.file));
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut request = parse_review(&text).with_context(|| format!("in {}", path.display()))?;
@@ -75,7 +75,12 @@ impl Review {
         let object_bytes = request["object"].to_string().len();
         let (bytes, cost) = cost::of(module, &nothing_granted(), &payload, object_bytes)?;
         let response: ValidationResponse = serde_json::from_slice(&bytes)?;
-        ensure!(response.accepted, "{} is rejected: {:?}", self.name, response.message);
+        ensure!(
+            response.accepted,
+            "{} is rejected: {:?}",
+            self.name,
+            response.message
+        );
         let measured = Measured {
             name: self.name.clone(),
             answer,
@@ -98,7 +103,10 @@ pub(crate) fn container_growths(measured: &[Measured]) -> Vec<(&'static str, f64
         };
         Some((answer, growth_percent(few, more, most)))
     };
-    ["accepted", "repaired"].into_iter().filter_map(growth).collect()
+    ["accepted", "repaired"]
+        .into_iter()
+        .filter_map(growth)
+        .collect()
 }
 
 /// Gives a Pod this number of containers, each with its own image, and a check for every second one. The first init
@@ -111,7 +119,9 @@ fn set_containers(spec: &mut Value, count: u64) {
         container
     };
     let (containers, init) = (&spec["containers"], &spec["initContainers"]);
-    let checks = (0..count).step_by(2).map(|number| numbered(&init[1], "imagecheck", number));
+    let checks = (0..count)
+        .step_by(2)
+        .map(|number| numbered(&init[1], "imagecheck", number));
     let init: Value = [init[0].clone()].into_iter().chain(checks).collect();
     let containers = (0..count).map(|number| numbered(&containers[0], "container", number));
     spec["containers"] = containers.collect();

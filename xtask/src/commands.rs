@@ -2,19 +2,16 @@
 
 mod annotate;
 mod build;
-#[cfg(feature = "registry")]
 mod push;
-#[cfg(not(all(feature = "policy", feature = "registry")))]
-mod recompile;
 mod run;
-#[cfg(feature = "policy")]
-mod schema;
 mod show;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
+
+use crate::workspace;
 
 /// The tools of consistent-pull-policy
 #[derive(Debug, Parser)]
@@ -29,17 +26,10 @@ enum Command {
     Annotate(annotate::Args),
     /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
     Build,
-    /// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable reference
-    #[cfg(feature = "registry")]
     Push(push::Args),
-    #[cfg(not(feature = "registry"))]
-    Push(recompile::Args),
     Run(run::Args),
     /// Prints the JSON Schema of this policy's settings, for editors
-    #[cfg(feature = "policy")]
     Schema,
-    #[cfg(not(feature = "policy"))]
-    Schema(recompile::Args),
     Show(show::Args),
 }
 
@@ -60,15 +50,26 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Annotate(args) => annotate::run(&args),
         Command::Build => build::run(),
-        #[cfg(feature = "registry")]
         Command::Push(args) => push::run(&args),
-        #[cfg(not(feature = "registry"))]
-        Command::Push(_) => recompile::with("registry", None),
         Command::Run(args) => run::run(&args),
-        #[cfg(feature = "policy")]
-        Command::Schema => schema::run(),
+        Command::Schema => schema(),
         Command::Show(args) => show::run(&args),
-        #[cfg(not(feature = "policy"))]
-        Command::Schema(_) => recompile::with("policy", None),
     }
+}
+
+/// Runs `xtask/schema.rs`.
+fn schema() -> Result<()> {
+    let example = [
+        "run",
+        "--quiet",
+        "--locked",
+        "--profile=xtask",
+        "--example=schema",
+    ];
+    let status = workspace::cargo()
+        .args(example)
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "the schema could not be printed");
+    Ok(())
 }

@@ -5,6 +5,4 @@ pub mod evaluation;
 pub mod input;
 pub mod module;
 pub mod registry;
-#[cfg(feature = "registry")]
-pub mod registry_client;
 pub mod session;

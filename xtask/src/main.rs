@@ -3,6 +3,7 @@
 //! They need none of Kubewarden's own tools. A command that has a counterpart in `kwctl` writes the same formats, and
 //! its flags have the names and meanings of kwctl's flags.
 
+mod client;
 mod commands;
 mod terminal;
 mod workspace;

@@ -73,7 +73,9 @@ fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Ve
         "unknown key in the metadata: {unknown:?}"
     );
     // Version 1 of Kubewarden's protocol is the only version.
-    let version = Module::new(&module)?.call(&nothing_granted(), "protocol_version", &[])?.bytes;
+    let version = Module::new(&module)?
+        .call(&nothing_granted(), "protocol_version", &[])?
+        .bytes;
     ensure!(
         version == b"\"v1\"",
         "the policy answered protocol_version with {:?}",

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::commands::annotate::annotate;
-use crate::workspace::{self, ANNOTATED_POLICY, POLICY};
+use crate::workspace::{self, ANNOTATED_POLICY, POLICY, cargo};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -24,7 +24,7 @@ pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     install_target()?;
     step(&format!("building the module for {TARGET}"));
-    let artifact = compile(&root)?;
+    let artifact = compile()?;
     let policy = root.join(POLICY);
     fs::copy(&artifact, &policy)
         .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
@@ -78,26 +78,24 @@ fn target_is_installed() -> bool {
 }
 
 /// Compiles the module, and returns its path.
-fn compile(root: &Path) -> Result<PathBuf> {
+fn compile() -> Result<PathBuf> {
     let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
     let paths = same_paths_everywhere(&cargo_home, || {
         step("downloading the packages");
         let fetch = ["fetch", "--locked", "--target", TARGET];
-        output(cargo().current_dir(root).args(fetch))
+        output(cargo().args(fetch))
     })?;
     let status = cargo()
-        .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &paths])
         .args(["--package", "consistent-pull-policy", "--lib"])
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(target_directory(root)?.join(TARGET).join("release").join(ARTIFACT))
-}
-
-fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    Ok(target_directory()?
+        .join(TARGET)
+        .join("release")
+        .join(ARTIFACT))
 }
 
 /// A setting that makes Cargo write the same source paths into the module for every user. The messages
@@ -133,9 +131,9 @@ fn cargo_home(variable: Option<OsString>, home: Option<PathBuf>) -> Result<PathB
         .context("there is neither a home directory nor CARGO_HOME")
 }
 
-fn target_directory(root: &Path) -> Result<PathBuf> {
+fn target_directory() -> Result<PathBuf> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];
-    let json = output(cargo().args(arguments).current_dir(root))?;
+    let json = output(cargo().args(arguments))?;
     let metadata: Value =
         serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
     let directory = metadata["target_directory"].as_str();

@@ -1,23 +1,16 @@
-//! `cargo xtask push`: stores a policy in a registry, in the format of `kwctl push`: an OCI image manifest with the
-//! module as its only layer, and with annotations from the metadata.
-//!
-//! The media types are those that Kubewarden's hosts accept. These hosts refuse the newer format of the Wasm working
-//! group. The manifest contains no time, so it always has the same digest for the same module.
+//! `cargo xtask push`: stores a policy in a registry, as `kwctl push` does. The client of registries does it.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use oci_client::Reference;
-use oci_client::client::{Config, ImageLayer};
-use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
-use xtask::host::registry_client::{Registries, credentials, runtime};
 use xtask::metadata::{self, Metadata};
 
+use crate::client;
 use crate::terminal;
 
+/// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable reference
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The module
@@ -26,36 +19,20 @@ pub(crate) struct Args {
     uri: String,
 }
 
-/// The scheme that Kubewarden puts before a reference.
-const SCHEME: &str = "registry://";
-
-/// The time limit for a connection, and for each answer of a registry.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
-
-/// The manifest is pushed last, so an interrupted push doesn't change the tag.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let Args { module, uri } = args;
-    let module =
-        fs::read(module).with_context(|| format!("cannot read module {}", module.display()))?;
-    let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())
-        .with_context(|| format!("'{uri}' is no {SCHEME}host/repository:tag"))?;
+    let shown = args.module.display();
+    let module = fs::read(&args.module).with_context(|| format!("cannot read module {shown}"))?;
     let metadata = metadata::read(&module)?;
     let metadata =
         metadata.context("the module is not annotated, so that no host would know its rules")?;
-    let layers = [ImageLayer::new(module, WASM_LAYER_MEDIA_TYPE.to_owned(), None)];
-    let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
-    let manifest = OciImageManifest::build(&layers, &config, Some(annotations(&metadata)));
-    let registry = target.registry();
-    let pushed = runtime()?.block_on(async {
-        let client = Registries::new(TIME_LIMIT).client(registry)?;
-        client
-            .push(&target, &layers, config, &credentials(registry), Some(manifest))
-            .await
-    });
-    // The address of the stored manifest ends in its digest.
-    let url = pushed.with_context(|| format!("cannot push to {target}"))?.manifest_url;
-    let digest = url.rsplit_once('/').map_or("", |(_, digest)| digest);
-    terminal::print(&format!("{SCHEME}{registry}/{}@{digest}\n", target.repository()))
+    let annotations = serde_json::to_string(&annotations(&metadata))?;
+    let arguments = [
+        "push".as_ref(),
+        args.module.as_os_str(),
+        args.uri.as_ref(),
+        annotations.as_ref(),
+    ];
+    terminal::print(&client::run(arguments)?)
 }
 
 /// The annotations of the manifest: the metadata's annotations that have one line, and OCI's annotation for

@@ -5,7 +5,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use xtask::host::evaluation::AdmissionResponse;
@@ -14,6 +13,7 @@ use xtask::host::module::Module;
 use xtask::host::registry::{Registry, granted};
 use xtask::host::session::Session;
 
+use crate::client::Registries;
 use crate::terminal;
 
 /// Evaluates an admission request, as `kwctl run` does
@@ -46,23 +46,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = read_request(&args.request_path)?;
     let request = parse_review(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
-    let online = Arc::new(online::Registries::new(Duration::from_secs(args.oci_timeout_seconds)));
     let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),
-        None => Arc::clone(&online) as _,
+        None => Arc::new(Registries {
+            timeout_seconds: args.oci_timeout_seconds,
+        }),
     };
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
     if !validation.valid {
-        bail!("Provided settings are not valid: {}", validation.message.unwrap_or_default());
+        bail!(
+            "Provided settings are not valid: {}",
+            validation.message.unwrap_or_default()
+        );
     }
     let capabilities = granted(args.allowed_host_capabilities.clone(), registry);
     let answer = module.validate(&capabilities, &settings, &request)?;
-    #[cfg(not(feature = "registry"))]
-    if online.are_missed() {
-        let input = (args.request_path == Path::new("-")).then_some(&*text);
-        return super::recompile::with("registry", input);
-    }
     let response = AdmissionResponse::new(&request, answer)?;
     terminal::print(&format!("{}\n", serde_json::to_string(&response)?))
 }
@@ -73,35 +72,4 @@ fn read_request(path: &Path) -> Result<String> {
             .context("cannot read the request from standard input");
     }
     fs::read_to_string(path).with_context(|| format!("cannot read request {}", path.display()))
-}
-
-#[cfg(feature = "registry")]
-use xtask::host::registry_client as online;
-
-/// The registries for a program without their client: it only notes that a policy asked one.
-#[cfg(not(feature = "registry"))]
-mod online {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
-
-    use xtask::host::registry::{Question, Registry};
-
-    pub(super) struct Registries(AtomicBool);
-
-    impl Registries {
-        pub(super) fn new(_: Duration) -> Self {
-            Self(AtomicBool::new(false))
-        }
-
-        pub(super) fn are_missed(&self) -> bool {
-            self.0.load(Ordering::Relaxed)
-        }
-    }
-
-    impl Registry for Registries {
-        fn answer(&self, _: &Question) -> Result<String, String> {
-            self.0.store(true, Ordering::Relaxed);
-            Err("this program was compiled without a client of registries".to_owned())
-        }
-    }
 }

@@ -51,9 +51,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::print(&outcome(&module, review, &settings)?)?;
     }
     if args.reviews.is_empty() {
-        let Tour { introduction, stories, next } = tour()?;
+        let Tour {
+            introduction,
+            stories,
+            next,
+        } = tour()?;
         terminal::print(&introduction)?;
-        for Story { title, text, review, settings } in stories {
+        for Story {
+            title,
+            text,
+            review,
+            settings,
+        } in stories
+        {
             let outcome = outcome(&module, &workspace::root().join(review), &settings)?;
             terminal::print(&format!("\n{title}\n{text}\n{outcome}"))?;
         }

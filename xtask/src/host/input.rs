@@ -88,7 +88,9 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
 /// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that the policy sees
 /// the keys of each object sorted.
 pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
-    json!({ "request": request, "settings": settings }).to_string().into_bytes()
+    json!({ "request": request, "settings": settings })
+        .to_string()
+        .into_bytes()
 }
 
 #[cfg(test)]

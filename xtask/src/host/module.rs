@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use wasmtime::{
-    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, OptLevel,
-    RegallocAlgorithm, Store,
+    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
 };
 
 /// A call of the policy to its host.
@@ -115,14 +114,11 @@ impl Module {
     }
 }
 
-/// Compiles quickly, and keeps compiled modules in a folder beside this program, which `cargo clean` removes too.
-/// wasmtime itself is compiled without optimisation, so it would need twice the time for fast machine code.
+/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes too.
 fn configuration() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
-        .cranelift_opt_level(OptLevel::None)
-        .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass)
         // Only a backtrace needs the map of addresses, which is a third of a compiled module.
         .generate_address_map(false);
     let program = std::env::current_exe().ok();
@@ -181,8 +177,11 @@ fn write(
 ) -> wasmtime::Result<()> {
     let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
     let value = value(data);
-    let place = bytes.get_mut(at as usize..).and_then(|rest| rest.get_mut(..value.len()));
-    let place = place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
+    let place = bytes
+        .get_mut(at as usize..)
+        .and_then(|rest| rest.get_mut(..value.len()));
+    let place =
+        place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
     place.copy_from_slice(value);
     Ok(())
 }
@@ -282,23 +281,28 @@ mod tests {
                     {call}
                     (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
         );
-        Module::new(&wat::parse_str(text).expect("a module")).expect("a policy")
+        Module::new(text.as_bytes()).expect("a policy")
     }
 
     fn call(policy: &Module) -> Answer {
-        policy.call(&nothing_granted(), "x", b"").expect("an answer")
+        policy
+            .call(&nothing_granted(), "x", b"")
+            .expect("an answer")
     }
 
     #[test]
     fn a_module_with_a_foreign_import_is_refused() {
         let text = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
-        assert!(Module::new(&wat::parse_str(text).expect("a module")).is_err());
+        assert!(Module::new(text.as_bytes()).is_err());
     }
 
     #[test]
     fn each_call_gets_a_fresh_instance() {
         // The first call would change the answer of a second one in the same instance.
-        let policy = policy("", r#"(i32.store8 (i32.const 1) (i32.add (i32.load8_u (i32.const 1)) (i32.load8_u (i32.const 8)))) (i32.store8 (i32.const 8) (i32.const 1))"#);
+        let policy = policy(
+            "",
+            "(i32.store8 (i32.const 1) (i32.add (i32.load8_u (i32.const 1)) (i32.load8_u (i32.const 8)))) (i32.store8 (i32.const 8) (i32.const 1))",
+        );
         assert_eq!([call(&policy).bytes, call(&policy).bytes], [b"ok", b"ok"]);
     }
 
@@ -310,6 +314,9 @@ mod tests {
         // `drop` costs no fuel. So the two additional `i32.const` of the start count, and two instructions
         // that enlarge the memory.
         assert_eq!(more.instructions - empty.instructions, 4);
-        assert_eq!([empty.memory_bytes, more.memory_bytes], [65_536, 3 * 65_536]);
+        assert_eq!(
+            [empty.memory_bytes, more.memory_bytes],
+            [65_536, 3 * 65_536]
+        );
     }
 }
