@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::case::{Case, pod_spec};
 use crate::host::Evaluation;
 use crate::notation::{get, lengthened, places_of_spec, repeated, short_digests, text, tidy};
-use crate::row::{Expected, Lines, Row};
+use crate::row::{Entries, Expected, Lines, Row, is_rule};
 
 impl Row {
     /// Returns what is not as the row expects: what was expected and what came, both as a row is written.
@@ -50,6 +50,7 @@ struct Outcome {
     has: Vec<(String, Value)>,
     findings: Vec<Value>,
     changes: Vec<Value>,
+    record: Vec<Value>,
     lookups: Vec<Value>,
     asked: Vec<String>,
     invalid: Option<Vec<String>>,
@@ -77,6 +78,7 @@ impl Outcome {
             has: has.collect(),
             findings: list("findings"),
             changes: list("changes"),
+            record: record(after),
             lookups: list("lookups"),
             asked: calls.collect(),
             invalid: evaluation.invalid.as_deref().map(sentences),
@@ -100,6 +102,7 @@ impl Outcome {
             ("warned", json!(self.warnings)),
             ("findings", short(&self.findings)),
             ("changes", short(&self.changes)),
+            ("record", short(&self.record)),
             ("lookups", short(&self.lookups)),
             ("asked", json!(self.asked)),
         ]);
@@ -107,6 +110,12 @@ impl Outcome {
         told.retain(|(_, value)| value.as_object().is_none_or(|object| !object.is_empty()));
         told
     }
+}
+
+/// The record of changes in an object.
+fn record(object: &Value) -> Vec<Value> {
+    let record = text(&object["metadata"]["annotations"]["consistent-pull-policy/changes"]);
+    serde_json::from_str(record).unwrap_or_default()
 }
 
 /// The sentences of a message.
@@ -130,7 +139,7 @@ fn short(entry: &Value) -> Value {
 impl Expected {
     /// Whether the row says how the object is afterwards.
     fn is_repaired(&self) -> bool {
-        self.after.is_some() || !self.has.is_empty() || self.changes.is_some()
+        self.after.is_some() || !self.has.is_empty() || self.changes.is_some() || self.record.is_some()
     }
 
     /// The keys that came out otherwise, with what the row expects.
@@ -166,11 +175,12 @@ impl Expected {
             expect("warned", tell(&outcome.warnings, self.warned.as_ref(), outcome), lines(self.warned.as_ref()));
         }
         let is_untouched = !self.is_repaired() && self.rejected.is_none() && self.warned.is_none();
-        let findings = self.findings.clone().or_else(|| is_untouched.then(Vec::new));
+        let findings = self.findings.as_ref().map(Entries::entries).or_else(|| is_untouched.then(Vec::new));
         let lists = [
-            ("findings", findings.as_ref(), &outcome.findings),
-            ("changes", self.changes.as_ref(), &outcome.changes),
-            ("lookups", self.lookups.as_ref(), &outcome.lookups),
+            ("findings", findings, &outcome.findings),
+            ("changes", self.changes.as_ref().map(Entries::entries), &outcome.changes),
+            ("record", self.record.as_ref().map(Entries::entries), &outcome.record),
+            ("lookups", self.lookups.as_ref().map(Entries::entries), &outcome.lookups),
         ];
         for (key, expected, came) in lists {
             let Some(expected) = expected else {
@@ -210,27 +220,19 @@ fn tell(sentences: &[String], expected: Option<&Lines>, outcome: &Outcome) -> bo
         && sentences.iter().zip(&expected).all(|(sentence, line)| tells(&short_digests(sentence), &short_digests(line), outcome))
 }
 
-/// The rules, as findings name them. A row may name a finding in place of its sentence.
-const RULES: [&str; 8] = [
-    "invalid-image",
-    "stuck-pull",
-    "disallowed-policy",
-    "registry",
-    "weak-check",
-    "missing-check",
-    "default",
-    "stale-check",
-];
-
 /// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
 pub(crate) fn is_short(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
-    RULES.contains(&first) || first == "lookup"
+    is_rule(first) || first == "lookup" || line.contains(" … ")
 }
 
 /// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its
 /// image, its pull policies, and all further words of the line.
 fn tells(sentence: &str, line: &str, outcome: &Outcome) -> bool {
+    if let Some((start, words)) = line.split_once(" … ") {
+        let told: Vec<&str> = sentence.split(' ').map(bare).collect();
+        return sentence.starts_with(&format!("{start} ")) && words.split(' ').all(|word| told.contains(&word));
+    }
     if !is_short(line) {
         return sentence == line;
     }

@@ -160,14 +160,14 @@ impl Image {
         })
     }
 
-    /// The digests of the manifests in the index: the first digit of the index, and the number of the manifest.
+    /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
     fn children(&self) -> Vec<(String, Option<String>)> {
         let Self::Index { digest, platforms, .. } = self else {
             return Vec::new();
         };
         let first = digest.trim_start_matches("sha256:").chars().next().unwrap_or('0');
         let children = platforms.iter().enumerate().map(|(number, platform)| {
-            let digest = whole_digests(&format!("sha256:{first}{number:x}…"));
+            let digest = whole_digests(&format!("sha256:{first}{:x}…", 10 + number));
             (digest, platform.split_once(' ').map(|(_, failure)| failure.to_owned()))
         });
         children.collect()

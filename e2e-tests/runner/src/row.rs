@@ -38,7 +38,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
-    pub(crate) const EACH: [&str; 8] = ["review", "kind", "pod", "old", "set", "request", "settings", "mode"];
+    pub(crate) const EACH: [&str; 9] = ["review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode"];
 }
 
 /// What comes out. Nothing given means: accepted untouched, without a warning and without a finding.
@@ -50,15 +50,53 @@ pub(crate) struct Expected {
     pub(crate) rejected: Option<Lines>,
     pub(crate) code: Option<u64>,
     pub(crate) warned: Option<Lines>,
-    pub(crate) findings: Option<Vec<Value>>,
-    pub(crate) changes: Option<Vec<Value>>,
-    pub(crate) lookups: Option<Vec<Value>>,
+    pub(crate) findings: Option<Entries>,
+    pub(crate) changes: Option<Entries>,
+    pub(crate) record: Option<Entries>,
+    pub(crate) lookups: Option<Entries>,
     pub(crate) asked: Option<Vec<String>>,
     pub(crate) invalid: Option<Lines>,
 }
 
 /// Values by their path.
 pub(crate) type Edits = BTreeMap<String, Value>;
+
+/// Entries of an audit annotation: objects, or `rule container...` and `image failure action`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Entries {
+    Many(Vec<Value>),
+    One(String),
+}
+
+impl Entries {
+    /// The entries, each about one container.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        let entries = match self {
+            Self::Many(entries) => entries,
+            Self::One(entry) => &vec![entry.as_str().into()],
+        };
+        let single = |entry: &Value| -> Vec<Value> {
+            let words: Vec<&str> = entry.as_str().into_iter().flat_map(|entry| entry.split(' ')).collect();
+            match words.split_first() {
+                Some((rule, containers)) if is_rule(rule) => {
+                    containers.iter().map(|container| format!("{rule} {container}").into()).collect()
+                }
+                _ => vec![entry.clone()],
+            }
+        };
+        entries.iter().flat_map(single).collect()
+    }
+}
+
+/// Whether a text is the id of a rule.
+pub(crate) fn is_rule(text: &str) -> bool {
+    const RULES: [&str; 9] = [
+        "invalid-image", "stuck-pull", "disallowed-policy", "registry", "weak-check", "missing-check", "default",
+        "stale-check", "pull-once",
+    ];
+    RULES.contains(&text)
+}
 
 /// One line, or a list of lines.
 #[derive(Clone, Debug, Deserialize)]
@@ -77,9 +115,9 @@ impl Lines {
     }
 }
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode", "after", "has", "rejected", "code",
-    "warned", "findings", "changes", "lookups", "asked", "invalid",
+    "warned", "findings", "changes", "record", "lookups", "asked", "invalid",
 ];
 
 /// The folder with the rows.
