@@ -223,15 +223,15 @@ fn tell(sentences: &[String], expected: Option<&Lines>, outcome: &Outcome) -> bo
 /// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
 pub(crate) fn is_short(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
-    is_rule(first) || first == "lookup" || line.contains(" … ")
+    is_rule(first) || first == "lookup" || line.contains(" …")
 }
 
 /// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its
 /// image, its pull policies, and all further words of the line.
 fn tells(sentence: &str, line: &str, outcome: &Outcome) -> bool {
-    if let Some((start, words)) = line.split_once(" … ") {
+    if let Some((start, words)) = line.split_once(" …") {
         let told: Vec<&str> = sentence.split(' ').map(bare).collect();
-        return sentence.starts_with(&format!("{start} ")) && words.split(' ').all(|word| told.contains(&word));
+        return sentence.starts_with(&format!("{start} ")) && words.split_whitespace().all(|word| told.contains(&word));
     }
     if !is_short(line) {
         return sentence == line;
