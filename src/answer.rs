@@ -1,224 +1,187 @@
-//! The answer of waPC's `validate`: message, warnings, audit annotations and the changed object.
-//!
-//! No other module writes the changed object as JSON.
+//! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the object.
 
-mod changed_object;
-mod changes_record;
-mod limited_json_list;
+mod change;
+mod edit;
+mod list;
+mod record;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::rc::Rc;
 
-use kubewarden_policy_sdk::reject_request;
+use kubewarden_policy_sdk::response::ValidationResponse;
 use serde::Serialize;
-use wapc_guest::CallResult;
 
-use self::changed_object::changed_object;
-use self::changes_record::{change_entries, record_of};
-use self::limited_json_list::limited_json_list;
-use crate::examination_result::ExaminationResult;
-use crate::finding::{Finding, FindingEffect};
-use crate::lookup::failed_lookup::FailedLookup;
-use crate::request::RequestType;
-use crate::rule_id::RuleId;
-use crate::settings::{LookupFailureAction, PolicyMode};
-use crate::shown_text::{TEXT_MAX, TextLimit, line, shorten};
+use self::change::Change;
+pub(crate) use self::edit::{Edit, apply};
+use crate::examination::{Effect, Examination, FailedLookup, Finding, Place, Rule, Subject, Why};
+use crate::request::Type;
+use crate::settings::{Action, Mode, Templates};
+use crate::shown::shown;
 
-/// The longest warning, in characters. The Kubernetes documentation asks webhooks for warnings of at
-/// most 120 characters.
-const WARNING_MAX: usize = 120;
+/// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply --force` and Flux's
+/// `force` answer 422 there by deleting the object.
+const BAD_REQUEST: u16 = 400;
+/// The status code of a rejection if trying again doesn't help. Controllers that know this code fail at once and show the
+/// message.
+const UNPROCESSABLE_ENTITY: u16 = 422;
+
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
-/// The largest number of findings in the message of a rejection. The audit annotation `findings`
-/// has more of them.
+/// The largest number of findings in the message of a rejection. The audit annotation `findings` has more of them.
 const SENTENCES_MAX: usize = 20;
 
-/// The message of a rejection if the text of the object can't be edited. No known input leads to
-/// this.
-const NOT_EDITABLE: &str =
-    "the object can't be repaired in place: write it without escapes in its keys";
-
-/// The answer of waPC's `validate`. It has the fields of the SDK's `ValidationResponse`, but the
-/// changed object is added as text. If this policy parsed the object into a `Value` and wrote this
-/// `Value`, an evaluation would take twice as long.
-#[derive(Serialize)]
-struct ValidateAnswer {
-    accepted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    audit_annotations: BTreeMap<&'static str, String>,
+/// A rejection. Its code is never 500, because an audit reads 500 as a failure of this policy itself.
+#[derive(Debug)]
+pub(crate) struct Rejection {
+    /// The message for people.
+    pub(crate) message: String,
+    /// The status code.
+    pub(crate) code: u16,
 }
 
-impl ValidateAnswer {
-    /// Writes the answer, with the changed object if there is one. While a buffer grows, its old and its new memory are
-    /// both in use. So this buffer gets about its final size from the start.
-    fn write(&self, object: Option<&str>) -> CallResult {
-        /// About the largest size of everything else.
-        const REST: usize = 16 * 1024;
-        let mut answer = Vec::with_capacity(object.map_or(0, str::len).saturating_add(REST));
-        serde_json::to_writer(&mut answer, self)?;
-        if let Some(object) = object {
-            answer.pop();
-            answer.extend_from_slice(b",\"mutated_object\":");
-            answer.extend_from_slice(object.as_bytes());
-            answer.push(b'}');
+impl Rejection {
+    /// The rejection of a request or of settings that can't be read.
+    pub(crate) const fn unreadable(message: String) -> Self {
+        Self {
+            message,
+            code: BAD_REQUEST,
         }
-        Ok(answer)
+    }
+
+    /// The rejection of an object of a wrong shape.
+    pub(crate) fn malformed(message: String, creates: bool) -> Self {
+        Self {
+            message,
+            code: code(creates, false),
+        }
     }
 }
 
-/// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply
-/// --force` and Flux's `force` answer 422 there by deleting the object.
-pub(crate) const BAD_REQUEST: u16 = 400;
-/// The status code of a rejection if trying again doesn't help. Controllers that know this code fail at
-/// once and show the message.
-const UNPROCESSABLE_ENTITY: u16 = 422;
-
-/// The status code for a fault of the object. It is never 500, because an audit reads 500 as a failure of
-/// this policy itself.
-pub(crate) const fn code_of_object_fault(request_type: RequestType) -> u16 {
-    if request_type.is_create() {
+const fn code(creates: bool, is_momentary: bool) -> u16 {
+    if creates && !is_momentary {
         UNPROCESSABLE_ENTITY
     } else {
         BAD_REQUEST
     }
 }
 
-/// The answer to a request that can't be examined, or whose object can't be edited.
-///
-/// # Errors
-/// Never, because the SDK can write every rejection.
-pub(crate) fn reject(message: String, code: u16) -> CallResult {
-    reject_request(Some(message), Some(code), None, None)
+/// What happens with a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Rejects,
+    Warns,
+    IsRepaired,
 }
 
-/// The answer to what the rules found and changed.
-///
-/// # Errors
-/// Never, because serde can write every answer.
-pub(crate) fn answer(mut result: ExaminationResult<'_>, mode: PolicyMode) -> CallResult {
-    let object = result.object;
-    let is_rejected = result.findings.iter().any(|finding| finding.rejects(mode));
-    // A change that only saves a pull is no reason to change a pod template, because a changed
-    // template may restart its Pods.
-    let is_repaired = mode == PolicyMode::Fix
-        && !is_rejected
-        && (!object.request_type.is_template() || result.has_repairs());
-    if !is_repaired {
-        result.changes.clear();
+impl Outcome {
+    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
+        let settings = examination.settings;
+        let warns_template =
+            examination.request.r#type == Type::Template && settings.templates != Templates::Reject;
+        match (finding.effect, settings.mode) {
+            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Self::Warns,
+            (Effect::Repairable, Mode::Fix) => Self::IsRepaired,
+            (Effect::Repairable | Effect::NotRepairable, _) if warns_template => Self::Warns,
+            (Effect::Repairable | Effect::NotRepairable, _) => Self::Rejects,
+        }
     }
-    let changes = change_entries(&result);
-    let has_changes = !result.changes.is_empty();
-    let records = result.settings.record_changes && object.request_type.is_create();
-    let record = (records && has_changes).then(|| record_of(changes.clone(), object));
-    let text = if is_rejected || (!has_changes && object.restored.is_empty()) {
-        None
-    } else {
-        let Some(text) = changed_object(&result, record.flatten().as_deref()) else {
-            let code = code_of_object_fault(object.request_type);
-            return reject(NOT_EDITABLE.to_owned(), code);
-        };
-        Some(text)
-    };
-    let mut findings: Vec<&Finding<'_>> = result.findings.iter().collect();
-    // The order of the Pod.
-    findings.sort_by_key(|finding| finding.order());
-    let mut audit_annotations = BTreeMap::new();
-    if has_changes {
-        audit_annotations.insert("changes", limited_json_list(changes));
-    }
-    if !findings.is_empty() {
-        let spec_path = object.spec_path();
-        let entries = findings
+}
+
+/// The answer to an examined request, without the changed object, and the edits of this object.
+pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<Edit>) {
+    let findings = findings(examination);
+    let with_outcome = |wanted| {
+        findings
             .iter()
-            .map(move |one| FindingEntry::of(one, spec_path));
-        audit_annotations.insert("findings", limited_json_list(entries));
-    }
-    if !result.failed_lookups.is_empty() {
-        let lookups = result.failed_lookups.iter().map(FailedLookupEntry::of);
-        audit_annotations.insert("lookups", limited_json_list(lookups));
-    }
-    // The most important first.
-    let mut important = findings.clone();
-    important.sort_by_key(|finding| finding.rule());
-    let answer = ValidateAnswer {
-        accepted: !is_rejected,
-        code: is_rejected.then(|| code(&result, mode)),
-        message: is_rejected.then(|| message(&important, mode)),
-        warnings: warnings(&result, &important, mode, is_rejected),
-        audit_annotations,
+            .filter(move |finding| Outcome::of(finding, examination) == wanted)
     };
-    answer.write(text.as_deref())
-}
-
-/// The status code of a rejection because of findings.
-fn code(result: &ExaminationResult<'_>, mode: PolicyMode) -> u16 {
-    let mut rejecting = result.findings.iter().filter(|one| one.rejects(mode));
-    if rejecting.all(|finding| finding.reason.is_momentary()) {
-        BAD_REQUEST
+    let rejecting: Vec<&Finding<'_>> = with_outcome(Outcome::Rejects).collect();
+    let is_rejected = !rejecting.is_empty();
+    let is_template = examination.request.r#type == Type::Template;
+    let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && !is_template;
+    let changes = if is_repaired {
+        change::changes(examination)
     } else {
-        code_of_object_fault(result.object.request_type)
+        Vec::new()
+    };
+    let edits = if changes.is_empty() {
+        Vec::new()
+    } else {
+        edit::edits(examination, &changes)
+    };
+    let is_momentary = rejecting
+        .iter()
+        .all(|finding| finding.reason.is_momentary());
+    let response = ValidationResponse {
+        accepted: !is_rejected,
+        code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
+        message: is_rejected.then(|| message(examination, &rejecting)),
+        mutated_object: None,
+        warnings: Some(warnings(examination, &findings, is_repaired))
+            .filter(|warnings| !warnings.is_empty()),
+        audit_annotations: Some(audit_annotations(examination, &findings, &changes))
+            .filter(|all| !all.is_empty()),
+    };
+    (response, edits)
+}
+
+/// All findings, in the order of the Pod.
+fn findings<'o>(examination: &Examination<'o>) -> Vec<Finding<'o>> {
+    let mut findings = examination.findings.clone();
+    for (index, place) in examination.places.iter().enumerate() {
+        let mut add = |subject, found, expected, why: &Option<Why<'o>>| {
+            if let Some(Why::Finding(reason)) = why {
+                let (effect, reason) = (Effect::Repairable, Rc::clone(reason));
+                findings.push(Finding {
+                    place: index,
+                    subject,
+                    found,
+                    expected,
+                    effect,
+                    reason,
+                });
+            }
+        };
+        let (image, policy) = (&place.image, &place.policy);
+        add(
+            Subject::Image,
+            Some(shown(&image.before).into_owned()),
+            Some(shown(&image.now).into_owned()),
+            &image.why,
+        );
+        let found = place.sets_policy.then(|| policy.before.as_str().to_owned());
+        add(
+            Subject::PullPolicy,
+            found,
+            Some(policy.now.as_str().to_owned()),
+            &policy.why,
+        );
     }
+    findings.sort_by(|one, other| (one.place, &one.subject).cmp(&(other.place, &other.subject)));
+    findings
 }
 
-/// An element of the audit annotation `findings`.
-#[derive(Serialize)]
-struct FindingEntry<'f> {
-    rule: RuleId,
-    path: String,
-    container: Cow<'f, str>,
-    image: Cow<'f, str>,
-    found: Option<Cow<'f, str>>,
-    expected: Option<Cow<'f, str>>,
+/// The place of a finding.
+fn place<'e, 'o>(examination: &'e Examination<'o>, finding: &Finding<'_>) -> Option<&'e Place<'o>> {
+    examination.places.get(finding.place)
 }
 
-impl<'f> FindingEntry<'f> {
-    fn of(finding: &'f Finding<'_>, spec_path: &str) -> Self {
-        let cut = |text: &'f str| shorten(text, TEXT_MAX);
-        Self {
-            rule: finding.rule(),
-            path: finding.path(spec_path),
-            container: cut(&finding.place.name),
-            image: cut(finding.place.image_text()),
-            found: finding.found().map(cut),
-            expected: finding.expected().map(cut),
-        }
-    }
+/// What is wrong, and what to do about it.
+fn sentence(examination: &Examination<'_>, finding: &Finding<'_>) -> Option<String> {
+    let (place, reason) = (place(examination, finding)?, &finding.reason);
+    Some(format!("{}: {}", reason.problem(place), reason.help(place)))
 }
 
-/// An element of the audit annotation `lookups`.
-#[derive(Serialize)]
-struct FailedLookupEntry<'l> {
-    image: &'l str,
-    failure: &'static str,
-    asked: bool,
-    action: LookupFailureAction,
-}
-
-impl<'l> FailedLookupEntry<'l> {
-    fn of((image, lookup): (&'l String, &FailedLookup)) -> Self {
-        Self {
-            image,
-            failure: lookup.error.class.id(),
-            asked: lookup.error.was_asked,
-            action: lookup.action,
-        }
-    }
-}
-
-/// The message of a rejection: one sentence for each finding that rejects, up to `SENTENCES_MAX`.
-fn message(findings: &[&Finding<'_>], mode: PolicyMode) -> String {
-    let rejecting = || findings.iter().filter(|finding| finding.rejects(mode));
-    let mut sentences: Vec<String> = rejecting()
-        .take(SENTENCES_MAX)
-        .map(|finding| finding.reason.sentence(finding, TextLimit::LONGEST))
+/// The message of a rejection: a sentence for each finding, the most important first.
+fn message(examination: &Examination<'_>, findings: &[&Finding<'_>]) -> String {
+    let mut findings = findings.to_vec();
+    findings.sort_by_key(|finding| finding.reason.rule());
+    let shown = findings.iter().take(SENTENCES_MAX);
+    let mut sentences: Vec<String> = shown
+        .filter_map(|finding| sentence(examination, finding))
         .collect();
-    match rejecting().count().saturating_sub(SENTENCES_MAX) {
+    match findings.len().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
         hidden => sentences.push(format!("and {hidden} more findings")),
@@ -226,45 +189,128 @@ fn message(findings: &[&Finding<'_>], mode: PolicyMode) -> String {
     sentences.join("; ")
 }
 
-/// The warnings: a line for each finding, repair or failed lookup that is worth knowing.
+/// The warnings: a line for each finding that rejects nothing, for each repair that is worth knowing, and for each lookup
+/// that failed.
 fn warnings(
-    result: &ExaminationResult<'_>,
-    findings: &[&Finding<'_>],
-    mode: PolicyMode,
-    is_rejected: bool,
+    examination: &Examination<'_>,
+    findings: &[Finding<'_>],
+    is_repaired: bool,
 ) -> Vec<String> {
-    let settings = result.settings;
-    let is_template = result.object.request_type.is_template();
-    let is_expected = |finding: &Finding<'_>| {
-        is_template
-            && settings.mode == PolicyMode::Fix
-            && finding.reason.is_expected_in_template(settings)
+    let mut findings: Vec<&Finding<'_>> = findings.iter().collect();
+    findings.sort_by_key(|finding| finding.reason.rule());
+    let of_findings =
+        findings
+            .into_iter()
+            .filter_map(|finding| match Outcome::of(finding, examination) {
+                Outcome::Warns => sentence(examination, finding),
+                Outcome::IsRepaired if is_repaired => {
+                    finding.reason.repaired(place(examination, finding)?)
+                }
+                Outcome::IsRepaired | Outcome::Rejects => None,
+            });
+    let lookups = examination
+        .failed_lookups
+        .iter()
+        .filter(|(_, lookup)| lookup.action != Action::Reject);
+    let of_lookups = lookups.map(|(image, lookup)| lookup_warning(image, lookup, is_repaired));
+    let mut lines: Vec<String> = of_findings.chain(of_lookups).collect();
+    if lines.len() > WARNINGS_MAX {
+        let hidden = lines.split_off(WARNINGS_MAX.saturating_sub(1)).len();
+        lines.push(format!("and {hidden} more warnings"));
+    }
+    lines
+}
+
+/// The warning about a failed lookup.
+fn lookup_warning(image: &str, lookup: &FailedLookup, is_repaired: bool) -> String {
+    let FailedLookup { failure, action } = lookup;
+    let done = match action {
+        Action::KeepTag => " (kept as it is)",
+        Action::UseCached if is_repaired => " (a node may use the image that it has)",
+        Action::UseCached | Action::Reject => "",
     };
-    let is_repaired = mode == PolicyMode::Fix && !is_rejected;
-    // Most sentences are only counted, so a sentence is made where it is shown.
-    let mut sentences: Vec<Box<dyn Fn(TextLimit) -> String + '_>> = Vec::new();
-    for finding in findings.iter().filter(|finding| !is_expected(finding)) {
-        let reason = &finding.reason;
-        if finding.effect == FindingEffect::OnlyWarning || mode == PolicyMode::Warn {
-            sentences.push(Box::new(|limit| reason.sentence(finding, limit)));
-        } else if is_repaired && reason.warns_of_repair() {
-            sentences.push(Box::new(|limit| reason.repair_warning(finding, limit)));
-        }
+    format!(
+        "{} {}: {}{done}",
+        shown(image),
+        failure.problem(),
+        failure.help()
+    )
+}
+
+/// The audit annotations.
+fn audit_annotations(
+    examination: &Examination<'_>,
+    findings: &[Finding<'_>],
+    changes: &[Change<'_>],
+) -> HashMap<String, String> {
+    let findings = findings
+        .iter()
+        .filter_map(|finding| FindingEntry::of(examination, finding));
+    let lookups = examination
+        .failed_lookups
+        .iter()
+        .map(|(image, lookup)| LookupEntry {
+            image: shown(image),
+            failure: lookup.failure.class.id(),
+            asked: lookup.failure.was_asked,
+            action: lookup.action,
+        });
+    let lists = [
+        (
+            "findings",
+            findings.map(|entry| list::json(&entry)).collect(),
+        ),
+        (
+            "changes",
+            changes.iter().map(|change| list::json(change)).collect(),
+        ),
+        (
+            "lookups",
+            lookups
+                .map(|entry| list::json(&entry))
+                .collect::<Vec<String>>(),
+        ),
+    ];
+    let lists = lists.into_iter().filter(|(_, entries)| !entries.is_empty());
+    lists
+        .map(|(key, entries)| (key.to_owned(), list::joined(&entries)))
+        .collect()
+}
+
+/// An entry of the audit annotation `findings`.
+#[derive(Serialize)]
+struct FindingEntry<'f> {
+    rule: Rule,
+    path: String,
+    container: Cow<'f, str>,
+    image: Cow<'f, str>,
+    found: Option<&'f str>,
+    expected: Option<&'f str>,
+}
+
+impl<'f> FindingEntry<'f> {
+    fn of(examination: &'f Examination<'_>, finding: &'f Finding<'_>) -> Option<Self> {
+        let place = place(examination, finding)?;
+        Some(Self {
+            rule: finding.reason.rule(),
+            path: match &finding.subject {
+                Subject::Image => examination.path(place, place.list.image_path()),
+                Subject::PullPolicy => examination.path(place, place.list.policy_path()),
+                Subject::Status(path) => path.clone(),
+            },
+            container: place.shown_name(),
+            image: place.shown_image(),
+            found: finding.found.as_deref(),
+            expected: finding.expected.as_deref(),
+        })
     }
-    for (image, lookup) in &result.failed_lookups {
-        if lookup.action != LookupFailureAction::Reject {
-            sentences.push(Box::new(move |limit| {
-                lookup.warning(image, is_repaired, limit)
-            }));
-        }
-    }
-    let is_cut = sentences.len() > WARNINGS_MAX;
-    let shown = WARNINGS_MAX.saturating_sub(usize::from(is_cut));
-    let lines = sentences.iter().take(shown);
-    let mut warnings: Vec<_> = lines.map(|sentence| line(WARNING_MAX, sentence)).collect();
-    if is_cut {
-        let hidden = sentences.len().saturating_sub(shown);
-        warnings.push(format!("and {hidden} more warnings"));
-    }
-    warnings
+}
+
+/// An entry of the audit annotation `lookups`.
+#[derive(Serialize)]
+struct LookupEntry<'f> {
+    image: Cow<'f, str>,
+    failure: &'static str,
+    asked: bool,
+    action: Action,
 }

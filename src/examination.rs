@@ -1,107 +1,204 @@
-//! The examination of one object: the state that the rules read and change. [`crate::examination_result`] is its result.
-//!
-//! The submodules hold the types that several rules need. They don't depend on the rules' modules.
+//! The examination of one object: the state that the rules read and change.
 
-pub(crate) mod added_check;
-pub(crate) mod coverage;
-pub(crate) mod examined_place;
-pub(crate) mod image_check_results;
-pub(crate) mod leniency_of_copy;
-pub(crate) mod role;
+mod coverage;
+mod finding;
+mod place;
+mod roles;
 
 use std::collections::BTreeMap;
 
-use self::added_check::AddedChecks;
-use self::examined_place::ExaminedPlace;
-use self::role::{PodRoles, Role};
-use crate::finding::Finding;
-use crate::image::{InvalidReference, Reference};
-use crate::lookup::failed_lookup::FailedLookup;
-use crate::pod_spec::{Place, PlacesByListAndName, PodSpecList};
-use crate::request::ExaminedObject;
-use crate::settings::Settings;
+use k8s_openapi::api::core::v1::Container;
+use serde_json::Value;
+
+pub(crate) use self::coverage::{Coverage, Pulls};
+pub(crate) use self::finding::{Effect, Finding, Reason, Rule, Subject};
+pub(crate) use self::place::{Field, Place, Why};
+pub(crate) use self::roles::{Carriers, Role};
+use crate::json::Wrong;
+use crate::lookup::Failure;
+use crate::pod::{List, Spec, mounts};
+use crate::request::{Metadata, Request, Type};
+use crate::settings::{Action, Form, Settings};
+
+/// The folder in which this policy mounts check volumes.
+pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
-/// The rules set the image and the pull policy that every place should have, with the reasons. A
-/// value that differs from the value in the request is a finding, unless the change only saves a pull
-/// or is part of another finding. The mode decides later what happens to the findings. So all modes
-/// compute the same outcome, apart from lookups, *stuck-pull* and fields that re-apply restores.
-pub(crate) struct Examination<'p> {
-    /// The object in the request.
-    pub(crate) object: &'p ExaminedObject<'p>,
+/// The rules set the image and the pull policy that every place should have, with the reasons. The mode decides later what
+/// happens to the findings. So all modes compute the same outcome.
+pub(crate) struct Examination<'o> {
+    /// The request.
+    pub(crate) request: &'o Request<'o>,
+    /// The metadata of the object.
+    pub(crate) metadata: Metadata<'o>,
+    /// The Pod spec.
+    pub(crate) spec: Spec<'o>,
     /// The settings.
-    pub(crate) settings: &'p Settings,
-    /// The places that the rules examine, in the order of the Pod. Exempt places are not among
-    /// them.
-    pub(crate) places: Vec<ExaminedPlace<'p>>,
-    /// The places whose image could not be read, each with the mistake. Exempt places are not among
-    /// them.
-    pub(crate) invalid_images: Vec<(&'p Place<'p>, InvalidReference)>,
-    /// At UPDATE, the places of the stored object, by list and name.
-    pub(crate) stored_places: PlacesByListAndName<'p>,
-    /// The findings that no change of a place repairs.
-    pub(crate) findings: Vec<Finding<'p>>,
-    /// The image checks to add.
-    pub(crate) added: AddedChecks<'p>,
+    pub(crate) settings: &'o Settings,
+    /// The containers and image volumes: init containers, app containers, ephemeral containers, image volumes, and then
+    /// the checks that this policy adds.
+    pub(crate) places: Vec<Place<'o>>,
+    /// The index of the first init container: the first that is neither a native sidecar nor exempt.
+    pub(crate) first_init: Option<usize>,
+    /// The findings that no changed value of a place repairs.
+    pub(crate) findings: Vec<Finding<'o>>,
     /// The lookups that failed or were not made, by the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
+    /// What the added checks have in common. None if there are none.
+    pub(crate) additions: Option<Additions>,
 }
 
-impl<'p> Examination<'p> {
-    /// Begins the examination of an object. None if the rules examine none of its places.
-    pub(crate) fn new(object: &'p ExaminedObject<'p>, settings: &'p Settings) -> Option<Self> {
-        let stored_places = object.stored_places();
-        let places = object.places_to_examine(&stored_places);
-        if places.is_empty() {
-            return None;
-        }
-        let has_volumes = places
-            .iter()
-            .any(|place| place.list == PodSpecList::Volumes);
-        let roles = PodRoles::of(&object.pod, has_volumes, settings);
-        let mut examined = Vec::with_capacity(places.len());
-        let mut invalid_images = Vec::new();
-        for place in places {
-            let reference = Reference::parse(place.image_text());
-            if settings.exempt.covers(&place.name, reference.ok()) {
-                continue;
+/// A lookup that failed, or that was not made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailedLookup {
+    /// Why there is no answer.
+    pub(crate) failure: Failure,
+    /// What was done about it.
+    pub(crate) action: Action,
+}
+
+/// What the added checks of a Pod have in common.
+#[derive(Clone, Debug)]
+pub(crate) enum Additions {
+    /// Init containers with these fields, and with their own name, image and pull policy.
+    InitContainers {
+        /// The fields.
+        fields: Box<Container>,
+        /// The index of the first of them, in the returned object.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Image volumes behind all others.
+    Volumes {
+        /// The places of the containers that mount them.
+        carriers: Vec<usize>,
+    },
+}
+
+impl<'o> Examination<'o> {
+    /// Begins the examination of a request's object.
+    ///
+    /// # Errors
+    /// A value of the object has a wrong shape.
+    pub(crate) fn new(
+        request: &'o Request<'o>,
+        metadata: Metadata<'o>,
+        settings: &'o Settings,
+    ) -> Result<Self, Wrong<'o>> {
+        let spec = Spec::read(request.kind.spec(request.object)?)?;
+        let mut places = Vec::new();
+        for list in List::CONTAINERS {
+            for (index, entry) in spec.list(list)?.iter().enumerate() {
+                places.push(Place::read(list, index, entry, entry, settings)?);
             }
-            match reference {
-                Ok(reference) => {
-                    let role = roles.role(place);
-                    examined.push(ExaminedPlace::new(place, role, reference, settings));
-                }
-                Err(invalid) => invalid_images.push((place, invalid)),
+        }
+        let containers = places.len();
+        for (index, volume) in spec.list(List::Volumes)?.iter().enumerate() {
+            if let Some(image) = crate::json::member(volume, "image")? {
+                places.push(Place::read(List::Volumes, index, volume, image, settings)?);
             }
         }
-        Some(Self {
-            object,
+        let has_volumes = places.len() > containers;
+        if has_volumes || settings.image_checks.form == Form::ImageVolume {
+            for place in places.iter_mut().take(containers) {
+                place.mounts = mounts(place.value)?;
+            }
+        }
+        let first_init = roles::assign(&mut places, settings);
+        let mut examination = Self {
+            request,
+            metadata,
+            spec,
             settings,
-            places: examined,
-            invalid_images,
-            stored_places,
+            places,
+            first_init,
             findings: Vec::new(),
-            added: AddedChecks::default(),
             failed_lookups: BTreeMap::new(),
-        })
+            additions: None,
+        };
+        examination.leave_out_stored_places();
+        Ok(examination)
     }
 
-    /// Whether the Pod has an image check.
-    pub(crate) fn has_image_checks(&self) -> bool {
-        let mut places = self.places.iter();
-        places.any(|examined| examined.role == Role::ImageCheck)
+    /// At UPDATE of a Pod, only init containers and app containers with another image than the stored one are examined.
+    /// At UPDATE of `ephemeralcontainers`, only new ephemeral containers are.
+    fn leave_out_stored_places(&mut self) {
+        let r#type = self.request.r#type;
+        if r#type.is_before_start() {
+            return;
+        }
+        let stored = stored_images(self.request);
+        for place in &mut self.places {
+            let stored = stored.get(&(place.list, &*place.name));
+            place.is_examined = match (r#type, place.list) {
+                (Type::PodUpdate, List::InitContainers | List::Containers) => {
+                    stored != Some(&&*place.image.before)
+                }
+                (Type::EphemeralUpdate, List::EphemeralContainers) => stored.is_none(),
+                _ => false,
+            };
+        }
     }
 
-    /// The places that are not exempt, those with an invalid image included.
-    pub(crate) fn places_not_exempt(&self) -> impl Iterator<Item = &'p Place<'p>> {
-        let examined = self.places.iter().map(|examined| examined.place);
-        examined.chain(self.invalid_images.iter().map(|(place, _)| *place))
+    /// Whether the rules have anything to examine.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.places.iter().any(|place| place.is_examined)
     }
 
-    /// Whether the Pod has one app container that is not exempt.
-    pub(crate) fn has_one_app_container(&self) -> bool {
-        let is_app_container = |place: &&Place<'_>| place.list == PodSpecList::Containers;
-        self.places_not_exempt().filter(is_app_container).count() == 1
+    /// Whether the Pod has, or gets, an image check.
+    pub(crate) fn has_checks(&self) -> bool {
+        self.places.iter().any(|place| place.role == Role::Check)
     }
+
+    /// The path of a field of a place in the request's object, e.g. `spec.containers[0].image`.
+    pub(crate) fn path(&self, place: &Place<'_>, field: &str) -> String {
+        self.path_at(place.list, place.index, field)
+    }
+
+    /// The path of a field of a place in the returned object. Of an added place, the path of the whole entry.
+    pub(crate) fn path_after(&self, place: &Place<'_>, field: &str) -> String {
+        let field = if place.is_added { "" } else { field };
+        self.path_at(place.list, self.index_after(place), field)
+    }
+
+    fn path_at(&self, list: List, index: usize, field: &str) -> String {
+        let (spec, list) = (self.request.kind.spec_path(), list.name());
+        let dot = if field.is_empty() { "" } else { "." };
+        format!("{spec}.{list}[{index}]{dot}{field}")
+    }
+
+    /// The index of a place in its list of the returned object.
+    pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
+        match &self.additions {
+            Some(Additions::InitContainers { index, count, .. })
+                if place.list == List::InitContainers
+                    && !place.is_added
+                    && place.index >= *index =>
+            {
+                place.index.saturating_add(*count)
+            }
+            _ => place.index,
+        }
+    }
+}
+
+/// The images of the stored object's containers, by list and name. A container of a wrong shape is left out, so that it
+/// counts as new.
+fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
+    let mut images = BTreeMap::new();
+    for list in List::CONTAINERS {
+        let containers = request
+            .stored
+            .get("spec")
+            .and_then(|spec| spec.get(list.name()));
+        for container in containers.and_then(Value::as_array).into_iter().flatten() {
+            let text = |key| container.get(key).and_then(Value::as_str);
+            if let Some(name) = text("name") {
+                images.insert((list, name), text(list.image_key()).unwrap_or_default());
+            }
+        }
+    }
+    images
 }

@@ -1,13 +1,9 @@
-//! The admission request: its type, its object, and whether this policy examines it.
+//! The admission request: what happens to which object, and whether this policy examines it.
 
-mod examined_object;
-mod payload;
-mod reapply;
-mod request_type;
-mod status;
+mod kind;
+mod metadata;
+mod review;
 
-pub(crate) use self::examined_object::{CHANGES_ANNOTATION, ExaminedObject};
-pub(crate) use self::payload::{ExaminedOrMalformedObject, read_payload};
-pub(crate) use self::reapply::RestoredField;
-pub(crate) use self::request_type::RequestType;
-pub(crate) use self::status::{ContainerStatus, PodStatus};
+pub(crate) use self::kind::Type;
+pub(crate) use self::metadata::{CHANGES_ANNOTATION, Metadata};
+pub(crate) use self::review::{Request, Review};

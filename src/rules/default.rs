@@ -1,59 +1,61 @@
-//! *default*: a container or image volume whose author chose no pull policy gets the configured default.
+//! *default*: a container or image volume whose author chose no pull policy gets `Always`, if `images.defaultAlways`
+//! matches its image.
 //!
-//! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull policy that equals
-//! the server default counts as not chosen.
+//! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull policy that equals the
+//! server default counts as not chosen.
 
-use crate::examination::Examination;
-use crate::finding::{Finding, FindingReason};
-use crate::rule_id::RuleId;
-use crate::settings::Settings;
-use crate::shown_text::TextLimit;
+use std::rc::Rc;
 
-/// Replaces the pull policies that equal the server default.
-pub(crate) fn replace_server_defaults(examination: &mut Examination<'_>) {
-    if !examination.object.request_type.may_change_pull_policy() {
+use crate::examination::{Examination, Place, Reason, Rule, Why};
+use crate::image::{Pattern, PullPolicy};
+use crate::request::Type;
+
+/// Raises the pull policies that equal the server default. An image with a digest never changes, so it keeps its own.
+pub(super) fn raise(examination: &mut Examination<'_>) {
+    if examination.request.r#type == Type::PodUpdate {
         return;
     }
-    for examined in &mut examination.places {
-        let policy = examined.policy;
-        if let Some(default) = examined.replacement_of_server_default(policy, examination.settings)
+    for place in examination
+        .places
+        .iter_mut()
+        .filter(|place| place.takes_part())
+    {
+        let Ok(image) = place.reference else { continue };
+        let is_chosen = place.policy.now != PullPolicy::server_default(Some(&image));
+        let may_be_always = place.settings.forbid_always.is_none()
+            && image.digest().is_none()
+            && !image.is_image_id();
+        if let Some(pattern) = place
+            .settings
+            .default_always
+            .filter(|_| may_be_always && !is_chosen)
         {
-            examined.correct_policy(default, DefaultReason);
+            place.policy.set(
+                PullPolicy::Always,
+                Why::Finding(Rc::new(NotChosen(pattern))),
+            );
         }
     }
 }
 
-/// Nobody chose the pull policy, and `defaults.imagePullPolicy` has a default.
+/// Nobody chose the pull policy, and a pattern of `images.defaultAlways` matches the image.
 #[derive(Debug)]
-struct DefaultReason;
+struct NotChosen<'o>(&'o Pattern);
 
-impl FindingReason for DefaultReason {
-    fn rule(&self) -> RuleId {
-        RuleId::Default
+impl Reason for NotChosen<'_> {
+    fn rule(&self) -> Rule {
+        Rule::Default
     }
 
-    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
-        let (pulls, way_out) = (finding.pulls(limit), finding.set_policy(limit));
-        format!("{pulls}, which nobody chose: {way_out} (defaults.imagePullPolicy)")
+    fn problem(&self, place: &Place<'_>) -> String {
+        let pattern = self.0.as_str();
+        format!(
+            "{}, which nobody chose, but images.defaultAlways has {pattern}",
+            place.pulls()
+        )
     }
 
-    fn is_expected_in_template(&self, _: &Settings) -> bool {
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::rules::answers_for_tests::message;
-
-    #[test]
-    fn sentence() {
-        let settings = json!({"mode": "Reject", "defaults": {"imagePullPolicy": "Always"}});
-        assert_eq!(
-            message("app a app:1 IfNotPresent", &settings),
-            "a pulls app:1 with IfNotPresent, which nobody chose: set a to Always (defaults.imagePullPolicy)"
-        );
+    fn help(&self, place: &Place<'_>) -> String {
+        place.set_policy()
     }
 }

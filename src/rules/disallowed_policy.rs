@@ -1,161 +1,118 @@
-//! *disallowed-policy*: the pull policies that `images.requireAlways`, `images.forbidAlways` and
-//! `images.forbidNever` disallow are replaced.
+//! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies. `images.forbidNever` only
+//! reports, because the image that a node has under this name may be another one than a registry's.
 
-use crate::examination::Examination;
-use crate::examination::examined_place::PullPolicyRulesForImage;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
-use crate::pattern::ImagePattern;
-use crate::pull_policy::PullPolicy;
-use crate::rule_id::RuleId;
-use crate::shown_text::TextLimit;
+use std::rc::Rc;
 
-/// Replaces the pull policies that the settings disallow. In an existing Pod, pull policies are
-/// immutable, so a disallowed pull policy is a finding without a repair. If the settings both require
-/// and forbid `Always` for an image, this is a finding without a repair too.
-pub(crate) fn replace_disallowed_policies(examination: &mut Examination<'_>) {
-    let is_repairable = examination.object.request_type.may_change_pull_policy();
-    for examined in &mut examination.places {
-        let place = examined.place;
-        let not_repairable =
-            |reason| Finding::not_repairable(place, FindingSubject::PullPolicy, reason);
-        let patterns = &examined.patterns;
-        if let (Some(require), Some(forbid)) = (patterns.require_always, patterns.forbid_always) {
-            let conflict = DisallowedPolicyReason::AlwaysRequiredAndForbidden { require, forbid };
-            examination.findings.push(not_repairable(conflict));
-        } else if let Some((allowed, reason)) = disallowed_by(patterns, examined.policy) {
-            if is_repairable {
-                examined.correct_policy(allowed, reason);
-            } else {
+use crate::examination::{Examination, Finding, Place, Reason, Rule, Why};
+use crate::image::{Pattern, PullPolicy};
+use crate::request::Type;
+
+/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are immutable, so
+/// there is no repair.
+pub(super) fn replace(examination: &mut Examination<'_>) {
+    let is_immutable = examination.request.r#type == Type::PodUpdate;
+    for (index, place) in examination
+        .places
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, place)| place.takes_part())
+    {
+        let Some(disallowed) = disallowed(place) else {
+            continue;
+        };
+        match disallowed.allowed {
+            Some(allowed) if !is_immutable => {
+                place.policy.set(allowed, Why::Finding(Rc::new(disallowed)))
+            }
+            allowed => {
+                let reason = Disallowed {
+                    is_immutable,
+                    ..disallowed
+                };
+                let expected = allowed.map(|allowed| allowed.as_str().to_owned());
+                let finding = Finding::about_policy(index, place, reason);
                 examination.findings.push(Finding {
-                    expected_policy: Some(allowed),
-                    ..not_repairable(reason)
+                    expected,
+                    ..finding
                 });
             }
         }
     }
 }
 
-/// The pull policy to set instead of a disallowed one, and the reason. None if the pull policy is allowed.
-fn disallowed_by<'p>(
-    patterns: &PullPolicyRulesForImage<'p>,
-    policy: PullPolicy,
-) -> Option<(PullPolicy, DisallowedPolicyReason<'p>)> {
-    let (allowed, setting, pattern) = match (policy, patterns.require_always) {
-        (PullPolicy::Always, None) => {
-            let pattern = patterns.forbid_always;
-            (PullPolicy::IfNotPresent, "images.forbidAlways", pattern)
-        }
-        (PullPolicy::Never, None) => {
-            let pattern = patterns.forbid_never;
-            (PullPolicy::IfNotPresent, "images.forbidNever", pattern)
-        }
-        (PullPolicy::Always, Some(_)) | (PullPolicy::IfNotPresent, None) => return None,
-        (_, pattern) => (PullPolicy::Always, "images.requireAlways", pattern),
+/// The settings disallow a pull policy.
+#[derive(Debug)]
+struct Disallowed<'o> {
+    /// The settings that say so, each with its first pattern that matches the image.
+    by: Vec<(&'static str, &'o Pattern)>,
+    /// The pull policy to set instead. None if none is known to be right.
+    allowed: Option<PullPolicy>,
+    /// Whether the Pod exists already.
+    is_immutable: bool,
+}
+
+/// Whether the settings disallow the pull policy of a place.
+fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
+    let settings = place.settings;
+    let require = settings
+        .require_always
+        .map(|pattern| ("images.requireAlways", pattern));
+    let forbid = settings
+        .forbid_always
+        .map(|pattern| ("images.forbidAlways", pattern));
+    let never = settings
+        .forbid_never
+        .map(|pattern| ("images.forbidNever", pattern));
+    let (by, allowed) = match (require, forbid, place.policy.now) {
+        (Some(require), Some(forbid), _) => (vec![require, forbid], None),
+        (Some(_), None, PullPolicy::Always) => return None,
+        (Some(require), None, _) => (vec![require], Some(PullPolicy::Always)),
+        (None, Some(forbid), PullPolicy::Always) => (vec![forbid], Some(PullPolicy::IfNotPresent)),
+        (None, _, PullPolicy::Never) => (vec![never?], None),
+        (None, ..) => return None,
     };
-    pattern.map(|pattern| {
-        (
-            allowed,
-            DisallowedPolicyReason::DisallowedBy { setting, pattern },
-        )
+    Some(Disallowed {
+        by,
+        allowed,
+        is_immutable: false,
     })
 }
 
-/// The settings disallow the pull policy.
-#[derive(Debug)]
-enum DisallowedPolicyReason<'p> {
-    /// One setting disallows it.
-    DisallowedBy {
-        /// The name of the setting.
-        setting: &'static str,
-        /// Its first pattern that matches the image.
-        pattern: &'p ImagePattern,
-    },
-    /// Both settings have a pattern that matches the image.
-    AlwaysRequiredAndForbidden {
-        /// The pattern of `images.requireAlways`.
-        require: &'p ImagePattern,
-        /// The pattern of `images.forbidAlways`.
-        forbid: &'p ImagePattern,
-    },
-}
-
-impl FindingReason for DisallowedPolicyReason<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::DisallowedPolicy
+impl Reason for Disallowed<'_> {
+    fn rule(&self) -> Rule {
+        Rule::DisallowedPolicy
     }
 
-    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
-        match self {
-            Self::DisallowedBy { setting, pattern } => {
-                let way_out = if finding.effect == FindingEffect::Repairable {
-                    finding.set_policy(limit)
-                } else {
-                    let allowed = finding.expected_policy_text();
-                    format!("a running Pod's policy can't change, recreate it with {allowed}")
-                };
-                let (pulls, pattern) = (finding.pulls(limit), limit.show(pattern.as_str()));
-                format!("{pulls} but {setting} has {pattern}: {way_out}")
-            }
-            Self::AlwaysRequiredAndForbidden { require, forbid } => {
-                let (name, image) = (finding.name(limit), finding.image(limit));
-                let (require, forbid) = (limit.show(require.as_str()), limit.show(forbid.as_str()));
+    fn problem(&self, place: &Place<'_>) -> String {
+        let settings = self
+            .by
+            .iter()
+            .map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
+        let settings: Vec<String> = settings.collect();
+        format!("{} but {}", place.pulls(), settings.join(" and "))
+    }
+
+    fn help(&self, place: &Place<'_>) -> String {
+        match self.allowed {
+            Some(allowed) if self.is_immutable => {
                 format!(
-                    "{name} pulls {image}, but images.requireAlways has {require} and images.forbidAlways has \
-                     {forbid}: take one out of the policy's settings"
+                    "a Pod's pull policies can't change, so create it anew with {}",
+                    allowed.as_str()
                 )
             }
+            Some(_) => place.set_policy(),
+            None if self.by.len() > 1 => {
+                "take one of the two patterns out of this policy's settings".to_owned()
+            }
+            None => format!(
+                "set {} to IfNotPresent if a registry has this image",
+                place.shown_name()
+            ),
         }
     }
 
-    fn warns_of_repair(&self) -> bool {
-        true
-    }
-
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
-        let now_pulls = finding.now_pulls(limit);
-        match self {
-            Self::DisallowedBy { setting, .. } => format!("{now_pulls} ({setting})"),
-            Self::AlwaysRequiredAndForbidden { .. } => now_pulls,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::rules::answers_for_tests::{answer, message, pod, warnings};
-
-    #[test]
-    fn sentences() {
-        let settings = json!({"mode": "Reject", "images": {"requireAlways": ["app"]}});
-        assert_eq!(
-            message("app a app:1 Never", &settings),
-            "a pulls app:1 with Never but images.requireAlways has app: set a to Always"
-        );
-        let settings = json!({"images": {"requireAlways": ["app"], "forbidAlways": ["*/app"]}});
-        assert_eq!(
-            message("app a app:1 Never", &settings),
-            "a pulls app:1, but images.requireAlways has app and images.forbidAlways has */app: take one out \
-             of the policy's settings"
-        );
-        let settings = json!({"images": {"forbidNever": ["app"]}});
-        assert_eq!(
-            warnings("app a app:1 Never", &settings),
-            "a now pulls app:1 with IfNotPresent instead of Never (images.forbidNever)"
-        );
-    }
-
-    #[test]
-    fn the_pull_policy_of_an_existing_pod_is_immutable() {
-        let mut request = pod("app a app:2 Never");
-        request["operation"] = json!("UPDATE");
-        request["oldObject"] = pod("app a app:1 Never")["object"].take();
-        let settings = json!({"images": {"forbidNever": ["app"]}});
-        assert_eq!(
-            answer(&request, &settings)["message"],
-            "a pulls app:2 with Never but images.forbidNever has app: a running Pod's policy can't change, \
-             recreate it with IfNotPresent"
-        );
+    fn repaired(&self, place: &Place<'_>) -> Option<String> {
+        let settings: Vec<&str> = self.by.iter().map(|(setting, _)| *setting).collect();
+        Some(format!("{} ({})", place.now_pulls(), settings.join(", ")))
     }
 }

@@ -1,354 +1,275 @@
-//! *missing-check*: in a Pod with image checks, every image that a guarded place pulls has to be
-//! covered. With `imageChecks.everyPod`, this rule applies to every Pod.
+//! *missing-check*: in a Pod with image checks, each image that a guarded place pulls has to be covered. With
+//! `imageChecks.everyPod`, this rule applies to more Pods.
 //!
-//! A controller may write users' patches and image overrides into the Pod after it has made the
-//! checks. An image that is written after the checks has no check. Admission comes later, so this
-//! policy sees the image.
+//! A controller may write users' patches and image overrides into the Pod after it has made the checks, or it makes no check
+//! at all. Admission comes later, so this policy sees the final images.
 
-mod copied_check;
-mod form_and_position;
-mod free_names;
+mod fields;
+mod names;
+mod why_not;
 
-use self::form_and_position::{check_form, check_volume_carriers, predecessor};
-use self::free_names::free_names;
-use crate::examination::Examination;
-use crate::examination::added_check::{
-    AddedCheck, AddedCheckForm, AddedCheckOwnFields, AddedChecks,
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use self::names::free_names;
+use self::why_not::WhyNot;
+use crate::examination::{
+    Additions, Carriers, Coverage, Effect, Examination, Field, Finding, MOUNT_FOLDER, Place,
+    Reason, Role, Rule, Why,
 };
-use crate::examination::coverage::{Coverage, PulledImage};
-use crate::examination::examined_place::ExaminedPlace;
-use crate::examination::leniency_of_copy::may_have_had_one_place;
-use crate::finding::{Finding, FindingEffect, FindingReason, FindingSubject};
-use crate::pull_policy::PullPolicy;
-use crate::request::RequestType;
-use crate::rule_id::RuleId;
-use crate::settings::{MissingCheckAction, Settings};
-use crate::shown_text::TextLimit;
+use crate::image::PullPolicy;
+use crate::pod::List;
+use crate::settings::{self, Form};
+use crate::shown::shown;
 
-/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
-/// limit, a user could make the Pod huge: an added check may be a copy of a check that the user wrote.
+/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this limit, a user could make
+/// the Pod huge, because an added check may be a copy of one that the user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
 
-/// Adds the checks of the images that are not covered or reports the images, as `imageChecks.coverage` says.
-pub(crate) fn add_missing_checks(examination: &mut Examination<'_>, coverage: &Coverage) {
+/// Adds the checks of the images that are not covered, or reports the images, as `imageChecks.coverage` says.
+pub(super) fn add(examination: &mut Examination<'_>, coverage: &Coverage) {
     let action = examination.settings.image_checks.coverage;
-    let uncovered = uncovered_images(examination, coverage);
-    if action == MissingCheckAction::Off || uncovered.is_empty() {
+    if action == settings::Coverage::Off || !applies(examination) {
         return;
     }
-    let why = match checks_to_add(examination, &uncovered) {
-        Ok(added) => {
-            examination.added = added;
-            return;
+    let uncovered = coverage
+        .images
+        .iter()
+        .filter(|pulls| !coverage.covers(pulls));
+    let uncovered: Vec<usize> = uncovered.filter_map(|pulls| pulls.strongest).collect();
+    if uncovered.is_empty() {
+        return;
+    }
+    match additions(examination, uncovered.len()) {
+        Ok(additions) => add_checks(examination, &uncovered, additions),
+        Err(why_not) => {
+            let is_warning = action != settings::Coverage::Reject;
+            report(examination, &uncovered, &Rc::new(why_not), is_warning);
         }
-        Err(why) => why,
-    };
-    let is_warning = may_have_had_one_place(examination)
-        || (action != MissingCheckAction::Reject && why != WhyNoCheck::TooLarge);
-    let names_other_spelling = matches!(
-        why,
-        WhyNoCheck::NoneWanted | WhyNoCheck::OnlyInPods | WhyNoCheck::Windows
-    );
-    let findings = uncovered.into_iter().filter_map(|image| {
-        let place = examination.places.get(image.guarded)?.place;
-        let kind = FindingSubject::MissingCheck {
-            expected: "an image check".into(),
-        };
-        let reason = MissingCheckReason {
-            added: Err(why),
-            written_differently: image.written_differently.filter(|_| names_other_spelling),
-        };
-        let finding = Finding {
-            expected_policy: Some(image.policy),
-            ..Finding::not_repairable(place, kind, reason)
-        };
-        Some(finding.warning_if(is_warning))
-    });
-    let findings: Vec<_> = findings.collect();
-    examination.findings.extend(findings);
+    }
 }
 
-/// An image that is not covered.
-struct UncoveredImage<'p> {
-    /// The index of the first guarded place that pulls the image with the strongest pull policy.
-    guarded: usize,
-    /// The pull policy of this place.
-    policy: PullPolicy,
-    /// The image reference of a check of the same image in another spelling, if there is one.
-    written_differently: Option<&'p str>,
+/// Whether `imageChecks.coverage` applies to the Pod. Without image checks, it applies only where work can be half done.
+fn applies(examination: &Examination<'_>) -> bool {
+    let can_be_half_done = examination.first_init.is_some() || !examination.spec.restarts_always();
+    examination.has_checks() || (examination.settings.image_checks.every_pod && can_be_half_done)
 }
 
-/// The images that are not covered, each spelling once, in the order of their first appearance.
-fn uncovered_images<'p>(
-    examination: &Examination<'p>,
-    coverage: &Coverage,
-) -> Vec<UncoveredImage<'p>> {
-    let uncovered = |pulled: &PulledImage| {
-        let (guarded, policy) = pulled.guarded.filter(|_| !coverage.is_covered(pulled))?;
-        let other_check = coverage.in_any_spelling(pulled)?.places.first();
-        let other_check = other_check.and_then(|check| examination.places.get(*check));
-        Some(UncoveredImage {
-            guarded,
-            policy,
-            written_differently: other_check.map(ExaminedPlace::image),
-        })
-    };
-    coverage.images.iter().filter_map(uncovered).collect()
-}
-
-/// The checks to add for these images.
-///
-/// A pod template gets no checks, because nothing removes an added check whose image is no longer used. If
-/// this image disappeared from the registry, the workload could not start.
+/// What the added checks have in common. `count` is their number.
 ///
 /// # Errors
-/// The reason why no checks are added.
-fn checks_to_add<'p>(
-    examination: &Examination<'p>,
-    uncovered: &[UncoveredImage<'p>],
-) -> Result<AddedChecks<'p>, WhyNoCheck<'p>> {
-    let (object, settings) = (examination.object, examination.settings);
-    if settings.image_checks.coverage != MissingCheckAction::Fix {
-        return Err(WhyNoCheck::NoneWanted);
+/// Why no check is added.
+fn additions(examination: &Examination<'_>, count: usize) -> Result<Additions, WhyNot> {
+    let checks = &examination.settings.image_checks;
+    if checks.coverage != settings::Coverage::Fix {
+        return Err(WhyNot::NotWanted);
     }
-    let (form, fields_size) = check_form(examination)?;
-    if object.request_type != RequestType::PodCreate {
-        return Err(WhyNoCheck::OnlyInPods);
+    if examination.spec.is_windows() {
+        return Err(WhyNot::Windows);
     }
-    if may_have_had_one_place(examination) {
-        return Err(WhyNoCheck::NoneWanted);
-    }
-    let carriers = check_volume_carriers(&object.pod, settings);
-    let mut added = AddedChecks {
-        checks: Vec::with_capacity(uncovered.len()),
-        predecessor: predecessor(examination),
-        carriers,
-    };
-    let mut size: usize = 0;
-    for (image, name) in uncovered.iter().zip(free_names(examination, &form)) {
-        let Some(examined) = examination.places.get(image.guarded) else {
-            continue;
-        };
-        let policy = image.policy;
-        let check = AddedCheckOwnFields {
-            image: examined.image_after().to_owned(),
-            name,
-            policy,
-        };
-        let own_size = (form.summary(&check)).map_or(0, |summary| summary.get().len());
-        size = (size.saturating_add(fields_size))
-            .saturating_add(own_size.saturating_add(1))
-            .saturating_add(size_of_mounts(&form, &check, added.carriers.len()));
-        if size > ADDITIONS_MAX {
-            return Err(WhyNoCheck::TooLarge);
-        }
-        let kind = FindingSubject::MissingCheck {
-            expected: format!("{} with {}", check.name, policy.as_str()).into(),
-        };
-        let reason = MissingCheckReason {
-            added: Ok((check.name.clone(), check.image.clone())),
-            written_differently: image.written_differently,
-        };
-        added.checks.push(AddedCheck {
-            own_fields: check,
-            form: form.clone(),
-            guarded: image.guarded,
-            finding: Finding {
-                found_policy: None,
-                expected_policy: Some(policy),
-                effect: FindingEffect::Repairable,
-                ..Finding::not_repairable(examined.place, kind, reason)
-            },
+    if checks.form == Form::InitContainer {
+        let (fields, index) = fields::fields(examination)?;
+        return Ok(Additions::InitContainers {
+            fields: Box::new(fields),
+            index,
+            count,
         });
     }
-    Ok(added)
-}
-
-/// The size of the mounts of a check in the Pod, in bytes of JSON.
-fn size_of_mounts(form: &AddedCheckForm, check: &AddedCheckOwnFields, carriers: usize) -> usize {
-    if !form.is_image_volume() {
-        return 0;
+    if let Some(field) = examination.spec.refuses_image_volumes() {
+        return Err(WhyNot::NoImageVolumes { beside: field });
     }
-    let mount = serde_json::to_string(&check.mount()).unwrap_or_default();
-    mount.len().saturating_add(1).saturating_mul(carriers)
+    let carriers = carriers(examination);
+    if carriers.is_empty() {
+        Err(WhyNot::NoCarrier)
+    } else {
+        Ok(Additions::Volumes { carriers })
+    }
 }
 
-/// Why an image that is not covered gets no check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhyNoCheck<'p> {
-    /// The settings ask for no added checks, or this object gets none.
-    NoneWanted,
-    /// The object is a pod template. Its Pods get the check.
-    OnlyInPods,
-    /// The API server refuses some fields of Linux containers in a Windows Pod.
-    Windows,
-    /// The added check would be an image volume, and the Pod's nodes may be unable to mount it.
-    NoImageVolumes {
-        /// The field of the Pod spec because of which they may be unable to do so.
-        beside: &'static str,
-    },
-    /// The Pod has no check that can be copied and no check volume, and there is no template.
-    NothingToCopy,
-    /// The template mounts this volume, and the Pod doesn't have it. The API server would refuse the
-    /// Pod. The Pod has no check that can be copied and no check volume.
-    TemplateNeedsVolume(&'p str),
-    /// The added checks together would be too large.
-    TooLarge,
+/// The places of the containers that mount the added volumes: the first init container, so that nothing starts before the
+/// volumes are pulled. Without one, all app containers that are not exempt.
+fn carriers(examination: &Examination<'_>) -> Vec<usize> {
+    let carries = |place: &Place<'_>| match examination.first_init {
+        Some(first) => place.list == List::InitContainers && place.index == first,
+        None => place.list == List::Containers && place.role != Role::Exempt,
+    };
+    let places = examination.places.iter().enumerate();
+    places
+        .filter(|(_, place)| carries(place))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// Adds a check for each of these guarded places. If all checks together are too large, none is added.
+fn add_checks(examination: &mut Examination<'_>, guarded: &[usize], additions: Additions) {
+    let is_volume = matches!(additions, Additions::Volumes { .. });
+    let names: Vec<String> = free_names(examination).take(guarded.len()).collect();
+    let size_of_fields = match &additions {
+        Additions::InitContainers { fields, .. } => {
+            serde_json::to_string(fields).map_or(ADDITIONS_MAX, |json| json.len())
+        }
+        Additions::Volumes { carriers } => carriers
+            .len()
+            .saturating_mul(MOUNT_FOLDER.len().saturating_add(80)),
+    };
+    let mut size: usize = 0;
+    let (mut checks, mut findings) = (Vec::new(), Vec::new());
+    for (number, (guarded, name)) in guarded.iter().zip(names).enumerate() {
+        let Some(place) = examination.places.get(*guarded) else {
+            continue;
+        };
+        let own_fields = name
+            .len()
+            .saturating_mul(3)
+            .saturating_add(place.image.now.len())
+            .saturating_add(80);
+        size = size
+            .saturating_add(size_of_fields)
+            .saturating_add(own_fields);
+        let policy = place.policy.now;
+        let added = Added {
+            name: name.clone(),
+            is_volume,
+        };
+        findings.push(Finding {
+            found: None,
+            expected: Some(format!("{name} with {}", policy.as_str())),
+            effect: Effect::Repairable,
+            ..Finding::about_image(
+                *guarded,
+                place,
+                Missing {
+                    policy,
+                    added: Ok(added),
+                },
+            )
+        });
+        let (list, index) = match &additions {
+            Additions::InitContainers { index, .. } => {
+                (List::InitContainers, index.saturating_add(number))
+            }
+            Additions::Volumes { .. } => (List::Volumes, number),
+        };
+        checks.push(check(place, list, index, name));
+    }
+    if size > ADDITIONS_MAX {
+        report(examination, guarded, &Rc::new(WhyNot::TooLarge), false);
+        return;
+    }
+    examination.findings.append(&mut findings);
+    examination.places.append(&mut checks);
+    examination.additions = Some(additions);
+}
+
+/// The added check of a guarded place.
+fn check<'o>(guarded: &Place<'o>, list: List, index: usize, name: String) -> Place<'o> {
+    let image = guarded.image.now.clone();
+    Place {
+        list,
+        index,
+        name: name.into(),
+        value: &Value::Null,
+        is_native_sidecar: false,
+        is_added: true,
+        is_examined: true,
+        role: Role::Check,
+        mounts: Vec::new(),
+        carriers: Carriers::default(),
+        reference: guarded.reference,
+        settings: guarded.settings,
+        image: Field {
+            before: image.clone(),
+            now: image,
+            why: None,
+        },
+        policy: Field {
+            why: Some(Why::NoFinding(Rule::MissingCheck)),
+            ..Field::new(guarded.policy.now)
+        },
+        sets_policy: false,
+    }
+}
+
+/// Reports the images of these guarded places.
+fn report(
+    examination: &mut Examination<'_>,
+    guarded: &[usize],
+    why_not: &Rc<WhyNot>,
+    is_warning: bool,
+) {
+    for index in guarded {
+        let Some(place) = examination.places.get(*index) else {
+            continue;
+        };
+        let reason = Missing {
+            policy: place.policy.now,
+            added: Err(Rc::clone(why_not)),
+        };
+        let finding = Finding::about_image(*index, place, reason).warning_if(is_warning);
+        let expected = Some("an image check".to_owned());
+        examination.findings.push(Finding {
+            found: None,
+            expected,
+            ..finding
+        });
+    }
 }
 
 /// An image is not covered.
 #[derive(Debug)]
-struct MissingCheckReason<'p> {
-    /// The name and the image of the added check, or why none is added.
-    added: Result<(String, String), WhyNoCheck<'p>>,
-    /// The reference of an existing check that has the same image in another spelling. None if the sentence names
-    /// what hinders a new check instead.
-    written_differently: Option<&'p str>,
+struct Missing {
+    /// The pull policy that a check needs.
+    policy: PullPolicy,
+    /// The check that is added, or why none is.
+    added: Result<Added, Rc<WhyNot>>,
 }
 
-impl FindingReason for MissingCheckReason<'_> {
-    fn rule(&self) -> RuleId {
-        RuleId::MissingCheck
-    }
-
-    fn sentence(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
-        let (name, image) = (finding.name(limit), finding.image(limit));
-        let policy = finding.expected_policy_text();
-        let way_out = match (&self.added, self.written_differently) {
-            (Ok((check, _)), _) => format!("add {} with {policy}", limit.show(check)),
-            (Err(_), Some(_)) => format!("write both alike or add a check with {policy}"),
-            (Err(why), None) => why.way_out(policy, limit),
-        };
-        let Some(other) = self.written_differently else {
-            return format!("{name} pulls {image} but no image check pulls it first: {way_out}");
-        };
-        let other = limit.show(other);
-        let spelling = format!(
-            "{image} is checked as {other}: a node asks the registry again for another spelling"
-        );
-        if finding.effect == FindingEffect::OnlyWarning {
-            return spelling;
-        }
-        format!("{name} has no check of its own, {spelling}, {way_out}")
-    }
-
-    fn warns_of_repair(&self) -> bool {
-        self.added.is_ok()
-    }
-
-    fn repair_warning(&self, finding: &Finding<'_>, limit: TextLimit) -> String {
-        let Ok((check, image)) = &self.added else {
-            return self.sentence(finding, limit);
-        };
-        let (check, image) = (limit.show(check), limit.show(image));
-        let (name, policy) = (finding.name(limit), finding.expected_policy_text());
-        let spelling = self.written_differently.map(|other| {
-            let other = limit.show(other);
-            format!(" ({other} is another spelling)")
-        });
-        let spelling = spelling.unwrap_or_default();
-        format!("{check} was added: it pulls {image} with {policy} before {name} does{spelling}")
-    }
-
-    fn is_expected_in_template(&self, settings: &Settings) -> bool {
-        self.added == Err(WhyNoCheck::OnlyInPods) && settings.image_checks.every_pod
-    }
+/// A check that is added.
+#[derive(Debug)]
+struct Added {
+    name: String,
+    is_volume: bool,
 }
 
-impl WhyNoCheck<'_> {
-    /// The advice about an image that gets no check. `policy` is the pull policy of the missing check.
-    fn way_out(self, policy: &str, limit: TextLimit) -> String {
-        match self {
-            Self::NoneWanted | Self::OnlyInPods => format!("add one with {policy}"),
-            Self::Windows => "none is added on Windows".to_owned(),
-            Self::NoImageVolumes { beside } => format!("no image volume is added beside {beside}"),
-            Self::NothingToCopy => "no check can be copied, set imageChecks.template".to_owned(),
-            Self::TemplateNeedsVolume(volume) => {
-                let volume = limit.show(volume);
-                format!("the Pod lacks the volume {volume} of imageChecks.template")
+impl Reason for Missing {
+    fn rule(&self) -> Rule {
+        Rule::MissingCheck
+    }
+
+    fn problem(&self, place: &Place<'_>) -> String {
+        format!(
+            "{} pulls {} but no image check pulls it first",
+            place.shown_name(),
+            place.shown_image()
+        )
+    }
+
+    fn help(&self, _: &Place<'_>) -> String {
+        let policy = self.policy.as_str();
+        match &self.added {
+            Ok(Added {
+                name,
+                is_volume: false,
+            }) => {
+                format!("add an init container {name} with this image and imagePullPolicy {policy}")
             }
-            Self::TooLarge => "all missing checks together would be larger than 1 MiB".to_owned(),
+            Ok(Added {
+                name,
+                is_volume: true,
+            }) => {
+                format!("add an image volume {name} with this image and pullPolicy {policy}")
+            }
+            Err(why_not) => why_not.help(policy),
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use crate::rules::answers_for_tests::{answer, lines, message, pod, warnings};
-
-    const PLACES: &str = "init imagecheck-0 app:1 Always, app a app:1 Always, app b db:2 Always";
-    const OTHER_SPELLING: &str = "init imagecheck-0 docker.io/library/db:2 Always, init x app:1 Always, app a app:1 Always, app b db:2 Always";
-
-    fn coverage(mode: &str, coverage: &str) -> Value {
-        json!({"mode": mode, "imageChecks": {"coverage": coverage}})
-    }
-
-    #[test]
-    fn sentences() {
-        assert_eq!(
-            message(PLACES, &coverage("Reject", "Fix")),
-            "b pulls db:2 but no image check pulls it first: add imagecheck-1 with Always"
-        );
-        assert_eq!(
-            warnings(PLACES, &coverage("Fix", "Fix")),
-            "imagecheck-1 was added: it pulls db:2 with Always before b does"
-        );
-        assert_eq!(
-            message(OTHER_SPELLING, &coverage("Fix", "Reject")),
-            "b has no check of its own, db:2 is checked as docker.io/library/db:2: a node asks the registry \
-             again for another spelling, write both alike or add a check with Always"
-        );
-        assert_eq!(
-            warnings(OTHER_SPELLING, &coverage("Fix", "Warn")),
-            "db:2 is checked as docker.io/library/db:2: a node asks the registry again for another spelling"
-        );
-    }
-
-    /// The warnings about a Pod that gets no check.
-    fn not_added(edit: impl Fn(&mut Value)) -> String {
-        let mut request = pod(PLACES);
-        edit(&mut request["object"]["spec"]);
-        lines(&answer(&request, &coverage("Fix", "Fix")))
-    }
-
-    #[test]
-    fn the_sentence_says_why_no_check_is_added() {
-        let sentence = |why: &str| format!("b pulls db:2 but no image check pulls it first: {why}");
-        assert_eq!(
-            warnings(PLACES, &coverage("Fix", "Warn")),
-            sentence("add one with Always")
-        );
-        let windows = not_added(|spec| spec["os"] = json!({"name": "windows"}));
-        assert_eq!(windows, sentence("none is added on Windows"));
-        let nothing_to_copy =
-            not_added(|spec| spec["initContainers"][0]["command"] = json!(["true"]));
-        assert_eq!(
-            nothing_to_copy,
-            sentence("no check can be copied, set imageChecks.template")
-        );
-        let volume = json!({"imageChecks": {"coverage": "Fix", "as": "ImageVolume"}});
-        let mut request = pod(PLACES);
-        request["object"]["spec"]["hostUsers"] = json!(false);
-        assert_eq!(
-            lines(&answer(&request, &volume)),
-            sentence("no image volume is added beside hostUsers: false")
-        );
-        let template =
-            json!({"command": ["/x/y"], "volumeMounts": [{"name": "x", "mountPath": "/x"}]});
-        let template =
-            json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "template": template}});
-        assert_eq!(
-            warnings("init i app:1 Always, app b db:2 Always", &template),
-            sentence("the Pod lacks the volume x of imageChecks.template")
-        );
-        let large = json!(["/tools/true", "x".repeat(1024 * 1024)]);
-        let mut request = pod(PLACES);
-        request["object"]["spec"]["initContainers"][0]["command"] = large;
-        assert_eq!(
-            answer(&request, &coverage("Fix", "Fix"))["message"],
-            sentence("all missing checks together would be larger than 1 MiB")
-        );
+    fn repaired(&self, place: &Place<'_>) -> Option<String> {
+        let added = self.added.as_ref().ok()?;
+        let (check, policy) = (&added.name, self.policy.as_str());
+        let (name, image) = (place.shown_name(), shown(&place.image.now));
+        Some(format!(
+            "{check} was added: it pulls {image} with {policy} before {name} starts"
+        ))
     }
 }

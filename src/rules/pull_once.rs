@@ -1,48 +1,65 @@
-//! *pull-once*: if an init container pulls an image with `Always`, the app containers with this image
-//! don't have to ask the registry again.
+//! *pull-once*: a container whose image was pulled with `Always` before it starts doesn't ask the registry again.
 //!
-//! A check volume proves nothing here. Another webhook that writes the Pod with older types drops the
-//! volume's `image`, and the volume becomes an `emptyDir`. A lowered container would then run an old
-//! image that is on the node.
+//! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a second later can't hang the
+//! job. The change corrects no mistake. So it is not a finding, and the modes `Reject` and `Warn` don't report it.
 //!
-//! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
-//! second later can't block the containers. The change corrects no mistake. So it is not a finding,
-//! and the modes `Reject` and `Warn` don't report it.
+//! A check volume doesn't count by default: another webhook that writes the Pod with older types drops the volume's `image`
+//! without a word, and a lowered container would then run an old image that nobody asked for.
 
-use crate::examination::Examination;
-use crate::examination::coverage::Coverage;
-use crate::examination::examined_place::PullPolicyChangeCause;
-use crate::pod_spec::PodSpecList;
-use crate::pull_policy::PullPolicy;
-use crate::rule_id::RuleId;
+use std::collections::BTreeMap;
 
-/// Replaces `Always` with `IfNotPresent` in app containers whose image an init container has already
-/// pulled with `Always`, in the same spelling. This acts in a Pod that has or gets image checks.
-pub(crate) fn spare_second_pulls(examination: &mut Examination<'_>, coverage: &mut Coverage) {
-    let has_checks = examination.has_image_checks() || !examination.added.checks.is_empty();
-    if !examination.settings.pull_once || !has_checks {
+use crate::examination::{Examination, Place, Role, Rule, Why};
+use crate::image::PullPolicy;
+use crate::pod::List;
+use crate::settings::PullOnce;
+
+/// Replaces `Always` with `IfNotPresent` in guarded containers whose image is pulled with `Always` before they start.
+pub(super) fn lower(examination: &mut Examination<'_>) {
+    if examination.settings.pull_once == PullOnce::Off || !examination.has_checks() {
         return;
     }
-    for (index, examined) in examination.places.iter().enumerate() {
-        if examined.is_init_container() && examined.policy == PullPolicy::Always {
-            coverage.mark_pulled(index);
+    let mut pulled: BTreeMap<String, usize> = BTreeMap::new();
+    for place in examination.places.iter().filter(|place| place.takes_part()) {
+        if let Some(index) = pulls_before(examination, place) {
+            let first = pulled
+                .entry(place.same_image().into_owned())
+                .or_insert(index);
+            *first = index.min(*first);
         }
     }
-    for check in &examination.added.checks {
-        if check.own_fields.policy == PullPolicy::Always && !check.form.is_image_volume() {
-            coverage.mark_pulled(check.guarded);
+    let is_spared = |examination: &Examination<'_>, place: &Place<'_>| {
+        let starts = (place.list == List::InitContainers).then(|| examination.index_after(place));
+        let pulled = pulled.get(&*place.same_image());
+        place.role == Role::Guarded
+            && place.list != List::Volumes
+            && place.policy.now == PullPolicy::Always
+            && place.settings.require_always.is_none()
+            && pulled.is_some_and(|pulled| starts.is_none_or(|starts| *pulled < starts))
+    };
+    let spared: Vec<bool> = examination
+        .places
+        .iter()
+        .map(|place| is_spared(examination, place))
+        .collect();
+    for (place, is_spared) in examination.places.iter_mut().zip(spared) {
+        if is_spared {
+            place
+                .policy
+                .set(PullPolicy::IfNotPresent, Why::NoFinding(Rule::PullOnce));
         }
     }
-    for index in coverage.places_of_pulled_images() {
-        let Some(examined) = examination.places.get_mut(index) else {
-            continue;
-        };
-        if examined.place.list == PodSpecList::Containers
-            && examined.policy == PullPolicy::Always
-            && examined.patterns.require_always.is_none()
-        {
-            let cause = PullPolicyChangeCause::NotWrong(RuleId::PullOnce);
-            examined.change_policy(PullPolicy::IfNotPresent, cause);
-        }
-    }
+}
+
+/// The index, in the returned object, of the init container after whose end the image of this place was pulled with
+/// `Always`. None if the place pulls in another way, or too late.
+fn pulls_before(examination: &Examination<'_>, place: &Place<'_>) -> Option<usize> {
+    let is_check_volume = place.role == Role::Check && place.carriers.is_on_first_init;
+    let index = if place.ends() {
+        Some(examination.index_after(place))
+    } else if is_check_volume && examination.settings.pull_once == PullOnce::AfterAnyCheck {
+        examination.first_init
+    } else {
+        None
+    };
+    index.filter(|_| place.policy.now == PullPolicy::Always)
 }

@@ -1,0 +1,103 @@
+//! The hosts of registries, in the form in which this policy compares them.
+
+use std::borrow::Cow;
+
+/// The registry of a reference that names no registry.
+pub(super) const DOCKER_HUB: &str = "docker.io";
+/// An older name of Docker Hub, which references may still use.
+const DOCKER_HUB_INDEX: &str = "index.docker.io";
+/// The host that serves the images of Docker Hub.
+const DOCKER_HUB_SERVER: &str = "registry-1.docker.io";
+/// The port of HTTPS: a registry without a port is asked at this port.
+const HTTPS_PORT: &str = "443";
+
+/// Splits a reference into its registry and the rest, as `splitDockerDomain` of
+/// <https://github.com/distribution/reference> does. The text before the first slash is a registry if it looks
+/// like a host.
+pub(super) fn split_registry(text: &str) -> (&str, &str) {
+    match text.split_once('/') {
+        Some((DOCKER_HUB_INDEX, rest)) => (DOCKER_HUB, rest),
+        Some((first, rest)) if looks_like_host(first) => (first, rest),
+        _ => (DOCKER_HUB, text),
+    }
+}
+
+fn looks_like_host(text: &str) -> bool {
+    let marks_host = |byte: u8| matches!(byte, b'.' | b':') || byte.is_ascii_uppercase();
+    text == "localhost" || text.bytes().any(marks_host)
+}
+
+/// The host of a registry for comparisons: lower case, a port without leading zeros, no port 443, and `docker.io`
+/// for the names of Docker Hub. Other aliases count as written. Nodes don't use this form: they use the host as it
+/// is written.
+pub(super) fn comparable(host: &str) -> Cow<'_, str> {
+    let lower = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(host.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(host)
+    };
+    if matches!(&*lower, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
+        return Cow::Borrowed(DOCKER_HUB);
+    }
+    let Some((name, port)) = lower.rsplit_once(':').filter(|(_, port)| is_port(port)) else {
+        return lower;
+    };
+    match port.trim_start_matches('0') {
+        HTTPS_PORT => comparable(name).into_owned().into(),
+        "" => format!("{name}:0").into(),
+        number => format!("{name}:{number}").into(),
+    }
+}
+
+/// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in brackets.
+pub(super) fn is_host(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        // The colons of an address in brackets begin no port.
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let in_brackets = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let is_host = match in_brackets {
+        Some(address) => !address.is_empty() && address.bytes().all(is_address_byte),
+        None => host.split('.').all(is_domain_part),
+    };
+    is_host && port.is_none_or(is_port)
+}
+
+const fn is_address_byte(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || byte == b':'
+}
+
+/// Whether a text is letters, digits and inner hyphens.
+fn is_domain_part(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !text.is_empty() && !text.starts_with('-') && !text.ends_with('-') && text.bytes().all(is_word)
+}
+
+fn is_port(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_in_one_form() {
+        for (host, form) in [
+            ("docker.io", "docker.io"),
+            ("registry-1.docker.io", "docker.io"),
+            ("index.docker.io:443", "docker.io"),
+            ("Registry.Example.com", "registry.example.com"),
+            ("registry.example.com:0443", "registry.example.com"),
+            ("registry.example.com:05000", "registry.example.com:5000"),
+            ("registry.example.com:00", "registry.example.com:0"),
+            ("[::1]:443", "[::1]"),
+            ("[::1]", "[::1]"),
+        ] {
+            assert_eq!(comparable(host), form, "{host}");
+        }
+    }
+}

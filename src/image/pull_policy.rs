@@ -1,0 +1,89 @@
+//! The pull policy: its values, their strength, and the server default.
+
+use super::Reference;
+
+/// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's `pullPolicy`.
+///
+/// The values are ordered by strength: a greater pull policy asks the registry more often.
+///
+/// Source: `PullPolicy` in the Kubernetes API,
+/// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PullPolicy {
+    /// The kubelet never pulls the image: it has to be on the node already.
+    Never,
+    /// The kubelet pulls the image if the node has no image of that name.
+    IfNotPresent,
+    /// The kubelet asks the registry each time a container starts.
+    Always,
+}
+
+impl PullPolicy {
+    /// The value as it is written in an object.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::IfNotPresent => "IfNotPresent",
+            Self::Always => "Always",
+        }
+    }
+
+    /// Reads a value as the API server does: upper and lower case must match.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut all = [Self::Always, Self::IfNotPresent, Self::Never].into_iter();
+        all.find(|policy| policy.as_str() == text)
+    }
+
+    /// The server default: the pull policy that the API server writes if none is set. None stands for an image that
+    /// can't be parsed.
+    ///
+    /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in `pkg/util/parsers`.
+    /// A digest after the tag `latest` changes nothing (kubernetes#134092).
+    pub fn server_default(image: Option<&Reference<'_>>) -> Self {
+        if image.and_then(Reference::effective_tag) == Some("latest") {
+            Self::Always
+        } else {
+            Self::IfNotPresent
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_default_is_what_a_real_api_server_writes() {
+        let digest = format!("@sha256:{}", "a".repeat(64));
+        let with_digest = |image: &str| format!("{image}{digest}");
+        for image in [
+            "nginx",
+            "nginx:latest",
+            "localhost:5000/a/b",
+            "[::1]:5000/a/b",
+            "REGISTRY/nginx",
+        ] {
+            assert_eq!(default_of(image), PullPolicy::Always, "{image}");
+        }
+        for image in [
+            "nginx:1.25",
+            "nginx:Latest",
+            "nginx:latest-alpine",
+            "NGINX",
+            "nginx:",
+            "http://r/nginx",
+        ] {
+            assert_eq!(default_of(image), PullPolicy::IfNotPresent, "{image}");
+        }
+        assert_eq!(default_of(&with_digest("nginx:latest")), PullPolicy::Always);
+        assert_eq!(default_of(&with_digest("nginx")), PullPolicy::IfNotPresent);
+        assert_eq!(
+            default_of(&with_digest("nginx:1.25")),
+            PullPolicy::IfNotPresent
+        );
+    }
+
+    fn default_of(image: &str) -> PullPolicy {
+        PullPolicy::server_default(Reference::parse(image).ok().as_ref())
+    }
+}

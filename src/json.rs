@@ -1,0 +1,185 @@
+//! Typed access to a tree of JSON values. A value of a wrong type is named by its path.
+
+use k8s_openapi::api::core::v1::Container;
+use serde_json::{Map, Value};
+
+/// A value that is not as it has to be. The sentence about it shows no value, because the environment variables of a
+/// Pod may hold secrets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wrong<'v> {
+    /// The value. If a member is missing, the object that lacks it.
+    value: &'v Value,
+    problem: Problem,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Problem {
+    /// The value must be something else, e.g. `a list`.
+    MustBe(&'static str),
+    /// The object lacks this member.
+    Lacks(&'static str),
+}
+
+impl<'v> Wrong<'v> {
+    /// A value that must be something else, e.g. `Always, IfNotPresent or Never`.
+    pub(crate) const fn must_be(value: &'v Value, expected: &'static str) -> Self {
+        Self {
+            value,
+            problem: Problem::MustBe(expected),
+        }
+    }
+
+    /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
+    pub(crate) fn sentence(&self, root: &Value) -> String {
+        let mut path = "object".to_owned();
+        add_path(root, self.value, &mut path);
+        match self.problem {
+            Problem::MustBe(expected) => {
+                let found = match self.value {
+                    Value::Null => "null",
+                    Value::Bool(_) => "a boolean",
+                    Value::Number(_) => "a number",
+                    Value::String(_) => "a string",
+                    Value::Array(_) => "a list",
+                    Value::Object(_) => "an object",
+                };
+                format!("{path} must be {expected}, not {found}")
+            }
+            Problem::Lacks(key) => format!("{path}.{key} is missing"),
+        }
+    }
+}
+
+/// Adds the path from `tree` to a value. Returns whether the value lies in this tree.
+fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
+    if std::ptr::eq(tree, value) {
+        return true;
+    }
+    let length = path.len();
+    let mut finds = |step: &str, member| {
+        path.truncate(length);
+        path.push_str(step);
+        add_path(member, value, path)
+    };
+    match tree {
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, member)| finds(&[".", key].concat(), member)),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .any(|(index, member)| finds(&format!("[{index}]"), member)),
+        _ => false,
+    }
+}
+
+/// A member of an object. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object.
+pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Wrong<'v>> {
+    let members = object
+        .as_object()
+        .ok_or(Wrong::must_be(object, "an object"))?;
+    Ok(members.get(key).filter(|value| !value.is_null()))
+}
+
+/// A member that an object must have.
+///
+/// # Errors
+/// `object` is no object, or the member is missing.
+pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, Wrong<'v>> {
+    member(object, key)?.ok_or(Wrong {
+        value: object,
+        problem: Problem::Lacks(key),
+    })
+}
+
+/// A member that is a string. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member is no string.
+pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, Wrong<'v>> {
+    let text = |value: &'v Value| value.as_str().ok_or(Wrong::must_be(value, "a string"));
+    member(object, key)?.map(text).transpose()
+}
+
+/// A member that is a boolean. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member is no boolean.
+pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, Wrong<'v>> {
+    let flag = |value: &'v Value| value.as_bool().ok_or(Wrong::must_be(value, "a boolean"));
+    member(object, key)?.map(flag).transpose()
+}
+
+/// The elements of a member that is a list. Empty if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member is no list.
+pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wrong<'v>> {
+    match member(object, key)? {
+        Some(Value::Array(list)) => Ok(list),
+        Some(value) => Err(Wrong::must_be(value, "a list")),
+        None => Ok(&[]),
+    }
+}
+
+/// The members of a member that is an object. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member is none.
+pub(crate) fn object<'v>(
+    object: &'v Value,
+    key: &str,
+) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
+    let members = |value: &'v Value| value.as_object().ok_or(Wrong::must_be(value, "an object"));
+    member(object, key)?.map(members).transpose()
+}
+
+/// A field that Kubernetes' type for containers can't hold.
+#[derive(Debug)]
+pub(crate) struct WrongField {
+    /// The path of the field, e.g. `volumeMounts[0].name`.
+    pub(crate) path: String,
+    /// What is wrong. It may show the value.
+    pub(crate) problem: String,
+}
+
+/// Reads a container with Kubernetes' own type.
+///
+/// # Errors
+/// The first field that has another type, or that the type doesn't know.
+pub(crate) fn container(fields: &Value) -> Result<Container, WrongField> {
+    let mut unknown = None;
+    let mut ignore = |path: serde_ignored::Path<'_>| {
+        unknown.get_or_insert_with(|| path_of(&path));
+    };
+    let source = serde_ignored::Deserializer::new(fields, &mut ignore);
+    let container = serde_path_to_error::deserialize(source).map_err(|error| WrongField {
+        path: error.path().to_string(),
+        problem: error.inner().to_string(),
+    })?;
+    match unknown {
+        Some(path) => Err(WrongField {
+            path,
+            problem: "a container has no such field".to_owned(),
+        }),
+        None => Ok(container),
+    }
+}
+
+fn path_of(path: &serde_ignored::Path<'_>) -> String {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", path_of(parent)),
+        Path::Map { parent, key } => match path_of(parent) {
+            parent if parent.is_empty() => key.clone(),
+            parent => format!("{parent}.{key}"),
+        },
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => path_of(parent),
+    }
+}

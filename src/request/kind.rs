@@ -1,0 +1,94 @@
+//! The kinds of objects that hold a Pod spec, and the types of requests.
+
+use serde_json::Value;
+
+use crate::json::{Wrong, required};
+
+/// A kind of object that holds a Pod spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// v1 Pod
+    Pod,
+    /// v1 `PodTemplate`
+    PodTemplate,
+    /// batch/v1 `CronJob`
+    CronJob,
+    /// apps/v1 Deployment, `StatefulSet`, `DaemonSet`, `ReplicaSet`; batch/v1 Job; v1 `ReplicationController`
+    Workload,
+}
+
+impl Kind {
+    /// The kind with this group and this name. None for any other kind. The group counts, because other groups have kinds
+    /// of the same name.
+    pub(super) fn of(group: &str, kind: &str) -> Option<Self> {
+        Some(match (group, kind) {
+            ("", "Pod") => Self::Pod,
+            ("", "PodTemplate") => Self::PodTemplate,
+            ("batch", "CronJob") => Self::CronJob,
+            ("", "ReplicationController")
+            | ("batch", "Job")
+            | ("apps", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet") => Self::Workload,
+            _ => return None,
+        })
+    }
+
+    /// The path from the object to its Pod spec.
+    pub(crate) const fn spec_path(self) -> &'static str {
+        match self {
+            Self::Pod => "spec",
+            Self::PodTemplate => "template.spec",
+            Self::Workload => "spec.template.spec",
+            Self::CronJob => "spec.jobTemplate.spec.template.spec",
+        }
+    }
+
+    /// The Pod spec of an object.
+    ///
+    /// # Errors
+    /// A value on the path to the Pod spec is missing or is no object.
+    pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
+        self.spec_path()
+            .split('.')
+            .try_fold(object, |value, key| required(value, key))
+    }
+
+    /// The pod template of an object of another kind than Pod. None if there is none.
+    pub(super) fn template(self, object: &Value) -> Option<&Value> {
+        let (path, _) = self.spec_path().rsplit_once('.')?;
+        path.split('.')
+            .try_fold(object, |value, key| value.get(key))
+    }
+}
+
+/// The type of a request. It decides which rules run, and which fields they may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
+    PodCreate,
+    /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
+    PodUpdate,
+    /// Ephemeral containers are added to a Pod, through the subresource `ephemeralcontainers`.
+    EphemeralUpdate,
+    /// An object with a pod template is created or changes. It is told what would become of its Pods.
+    Template,
+}
+
+impl Type {
+    /// The type of an operation on a kind or on one of its subresources. None if this policy doesn't examine such
+    /// requests.
+    pub(super) fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
+        Some(match (kind, operation, sub_resource) {
+            (Kind::Pod, "CREATE", "") => Self::PodCreate,
+            (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
+            (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralUpdate,
+            (Kind::Pod, ..) => return None,
+            (_, "CREATE" | "UPDATE", "") => Self::Template,
+            _ => return None,
+        })
+    }
+
+    /// Whether the containers of the Pod spec have not started yet.
+    pub(crate) const fn is_before_start(self) -> bool {
+        matches!(self, Self::PodCreate | Self::Template)
+    }
+}

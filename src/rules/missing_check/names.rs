@@ -1,0 +1,42 @@
+//! Names for added checks: the first of `imageChecks.namePrefixes`, and the lowest unused numbers.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::examination::{Examination, MOUNT_FOLDER};
+use crate::pod::List;
+
+/// The free names: no container and no volume has them, and no container mounts anything at their path in `MOUNT_FOLDER`.
+///
+/// No setting exempts these names, because such settings contradict each other.
+pub(super) fn free_names<'e>(
+    examination: &'e Examination<'_>,
+) -> impl Iterator<Item = String> + use<'e> {
+    let prefix = examination.settings.image_checks.first_prefix();
+    let places = examination.places.iter();
+    let names = places.clone().map(|place| &*place.name);
+    let volumes = examination
+        .spec
+        .list(List::Volumes)
+        .unwrap_or_default()
+        .iter();
+    let volumes = volumes.filter_map(|volume| volume.get("name").and_then(Value::as_str));
+    let mounts = places.flat_map(|place| &place.mounts);
+    let mounted = mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER));
+    let numbers = names
+        .chain(volumes)
+        .chain(mounted)
+        .filter_map(|name| number(name.strip_prefix(prefix)?));
+    let taken: BTreeSet<usize> = numbers.collect();
+    (0_usize..)
+        .filter(move |number| !taken.contains(number))
+        .map(move |number| format!("{prefix}{number}"))
+}
+
+/// A number as this policy writes it. `imagecheck-007` doesn't take the number 7.
+fn number(text: &str) -> Option<usize> {
+    text.parse()
+        .ok()
+        .filter(|number: &usize| number.to_string() == text)
+}

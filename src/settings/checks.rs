@@ -1,0 +1,234 @@
+//! The settings of image checks, in `imageChecks`.
+
+use k8s_openapi::api::core::v1::Container;
+#[cfg(not(target_arch = "wasm32"))]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{NamePattern, value};
+use crate::json::{self, WrongField};
+
+/// The largest length of a prefix, in bytes. The name of an added check is a DNS label of at most 63 bytes: the prefix
+/// and a number.
+const PREFIX_MAX: usize = 58;
+
+/// How image checks are recognised, which images need one, and how missing checks are added.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Checks {
+    /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
+    /// of added checks start with the first prefix.
+    #[serde(deserialize_with = "value::prefixes")]
+    pub name_prefixes: Vec<Prefix>,
+    /// What happens to an image that needs a check and has none, in a Pod that has image checks.
+    pub coverage: Coverage,
+    /// Whether `coverage` also applies to Pods without any image check, where work can be half done: Pods with an init
+    /// container, and Pods whose `restartPolicy` is not `Always`. With coverage `Fix`, this needs a `template`, unless
+    /// added checks are image volumes.
+    pub every_pod: bool,
+    /// What an added check is made of.
+    #[serde(rename = "as")]
+    pub form: Form,
+    /// The container that an added init container is made from if the Pod has no check to copy. It has no `name`, `image`
+    /// or `imagePullPolicy`. Its command has to exist in every image, so it is usually in a volume that an earlier init
+    /// container has filled.
+    pub template: Option<Template>,
+    /// The init containers that have to run before an added one, e.g. `copy-agent`.
+    #[serde(deserialize_with = "value::list")]
+    pub after: Vec<NamePattern>,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self {
+            name_prefixes: Prefix::defaults(),
+            coverage: Coverage::default(),
+            every_pod: false,
+            form: Form::default(),
+            template: None,
+            after: Vec::new(),
+        }
+    }
+}
+
+impl Checks {
+    /// Whether this is the name of an image check.
+    pub(crate) fn has_prefix(&self, name: &str) -> bool {
+        self.name_prefixes
+            .iter()
+            .any(|prefix| name.starts_with(&prefix.0))
+    }
+
+    /// The prefix of the names of added checks.
+    pub(crate) fn first_prefix(&self) -> &str {
+        self.name_prefixes
+            .first()
+            .map_or("imagecheck-", |prefix| &prefix.0)
+    }
+}
+
+/// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(try_from = "String")]
+pub struct Prefix(String);
+
+impl Prefix {
+    fn defaults() -> Vec<Self> {
+        ["imagecheck-", "imagepullcheck-"]
+            .map(|prefix| Self(prefix.to_owned()))
+            .into()
+    }
+}
+
+impl TryFrom<String> for Prefix {
+    type Error = String;
+
+    fn try_from(prefix: String) -> Result<Self, String> {
+        if prefix.starts_with('-') || !prefix.bytes().all(is_label_byte) {
+            return Err(format!(
+                "{prefix} can't start a container's name: it takes lower-case letters, digits and -, and begins with no -"
+            ));
+        }
+        if prefix.len() > PREFIX_MAX {
+            return Err(format!(
+                "{prefix} leaves no room for a number: it takes at most {PREFIX_MAX} characters"
+            ));
+        }
+        Ok(Self(prefix))
+    }
+}
+
+/// Whether a DNS label can have this byte. The names of containers and volumes are DNS labels.
+pub(super) const fn is_label_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+}
+
+/// What happens to an image that needs a check and has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum Coverage {
+    /// Nothing.
+    Off,
+    /// It is a warning, in every mode.
+    #[default]
+    Warn,
+    /// It is a finding without a repair.
+    Reject,
+    /// It is a finding, and the repair adds the missing check. Where none can be added, it is a warning that says why.
+    Fix,
+}
+
+/// What an added check is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+pub enum Form {
+    /// An init container: a copy of the Pod's last check that can be copied, or else made from the `template`.
+    #[default]
+    InitContainer,
+    /// An image volume. It needs no command in the image, no container and no second of start-up. It needs Kubernetes
+    /// 1.35 or newer, on the API server and on every node.
+    ImageVolume,
+}
+
+/// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required. Probes, `lifecycle` and
+/// restart rules are errors, because the API server would reject the Pod.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[serde(try_from = "Value")]
+pub struct Template(
+    // Boxed, because the type has more than 1,000 bytes: settings without a template would touch four more pages of memory.
+    #[cfg_attr(
+        not(target_arch = "wasm32"),
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
+    pub(crate) Box<Container>,
+);
+
+impl TryFrom<Value> for Template {
+    type Error = String;
+
+    /// Reads the template as it is written. The error names the field.
+    fn try_from(fields: Value) -> Result<Self, String> {
+        let container = json::container(&fields);
+        container
+            .map(|container| Self(Box::new(container)))
+            .map_err(|WrongField { path, problem }| format!("{path}: {problem}"))
+    }
+}
+
+impl Template {
+    /// The names of the volumes that the container mounts or uses as devices.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = &str> {
+        let mounts = self
+            .0
+            .volume_mounts
+            .iter()
+            .flatten()
+            .map(|mount| &*mount.name);
+        mounts.chain(
+            self.0
+                .volume_devices
+                .iter()
+                .flatten()
+                .map(|device| &*device.name),
+        )
+    }
+
+    /// What is wrong with the template, a sentence for each problem.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let container = &self.0;
+        let claims = container
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.claims.as_ref());
+        let own = "every added check has its own";
+        let no_probes = "an init container has none";
+        let ends = "a check runs once and ends";
+        let forbidden = [
+            ("name", !container.name.is_empty(), own),
+            ("image", container.image.is_some(), own),
+            (
+                "imagePullPolicy",
+                container.image_pull_policy.is_some(),
+                own,
+            ),
+            ("lifecycle", container.lifecycle.is_some(), no_probes),
+            (
+                "livenessProbe",
+                container.liveness_probe.is_some(),
+                no_probes,
+            ),
+            (
+                "readinessProbe",
+                container.readiness_probe.is_some(),
+                no_probes,
+            ),
+            ("startupProbe", container.startup_probe.is_some(), no_probes),
+            ("restartPolicy", container.restart_policy.is_some(), ends),
+            (
+                "restartPolicyRules",
+                container.restart_policy_rules.is_some(),
+                ends,
+            ),
+            (
+                "resources.claims",
+                claims.is_some(),
+                "the Pods don't have this claim",
+            ),
+        ];
+        let forbidden = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
+        let forbidden = forbidden
+            .map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let has_command = container
+            .command
+            .as_ref()
+            .is_some_and(|command| !command.is_empty());
+        let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
+        forbidden
+            .chain((!has_command).then(|| missing.to_owned()))
+            .collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! What the settings say about one image.
+
+use super::Settings;
+use super::registry::ImageLookup;
+use crate::image::{Names, Pattern, Reference};
+
+/// What the settings say about one image: the first pattern of each list that matches it, and how it is looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ForImage<'s> {
+    /// The pattern of `exempt.images`.
+    pub(crate) exempt: Option<&'s Pattern>,
+    /// The pattern of `images.requireAlways`.
+    pub(crate) require_always: Option<&'s Pattern>,
+    /// The pattern of `images.defaultAlways`.
+    pub(crate) default_always: Option<&'s Pattern>,
+    /// The pattern of `images.forbidAlways`.
+    pub(crate) forbid_always: Option<&'s Pattern>,
+    /// The pattern of `images.forbidNever`.
+    pub(crate) forbid_never: Option<&'s Pattern>,
+    /// How the image is looked up. None if it is not.
+    pub(crate) lookup: Option<ImageLookup>,
+}
+
+impl Settings {
+    /// What the settings say about an image.
+    pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
+        if !self.has_image_patterns() {
+            return ForImage::default();
+        }
+        let names = Names::of(image);
+        let first = |patterns| first(patterns, &names);
+        let images = &self.images;
+        ForImage {
+            exempt: first(&self.exempt.images),
+            require_always: first(&images.require_always),
+            default_always: first(&images.default_always),
+            forbid_always: first(&images.forbid_always),
+            forbid_never: first(&images.forbid_never),
+            // No registry has an image ID.
+            lookup: self
+                .registry
+                .for_image(&names)
+                .filter(|_| !image.is_image_id()),
+        }
+    }
+
+    /// Whether any setting names images. Most installations have none, and then no name is normalised.
+    fn has_image_patterns(&self) -> bool {
+        let images = &self.images;
+        let lists = [
+            &self.exempt.images,
+            &images.require_always,
+            &images.default_always,
+            &images.forbid_always,
+            &images.forbid_never,
+            &self.registry.images,
+        ];
+        lists.into_iter().any(|patterns| !patterns.is_empty())
+    }
+}
+
+/// The first pattern that matches an image.
+pub(super) fn first<'s>(patterns: &'s [Pattern], names: &Names) -> Option<&'s Pattern> {
+    patterns.iter().find(|pattern| pattern.matches(names))
+}

@@ -1,0 +1,141 @@
+//! Reads settings from a tree of JSON values, with the conventions of settings.
+//!
+//! serde_json's own deserializer doesn't know them: which values mean "not set", and that a bare `Off` in YAML is `false`.
+//! It also reads a list into a struct.
+
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Value;
+
+use super::Settings;
+use super::checks::{Checks, Prefix};
+
+/// Reads the settings.
+///
+/// # Errors
+/// The path of the first value that can't be read, and what is allowed there.
+pub(super) fn read(tree: &Value) -> Result<Settings, String> {
+    if is_unset(tree) {
+        return Ok(Settings::default());
+    }
+    serde_path_to_error::deserialize(SettingsValue(tree)).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { "the settings" } else { &path };
+        format!("{place}: {}", error.inner())
+    })
+}
+
+/// Reads a list of strings. `""` counts as absent.
+pub(super) fn list<'de, D, T>(source: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: TryFrom<String, Error = String>,
+{
+    let elements = Vec::<Element<T>>::deserialize(source)?;
+    Ok(elements
+        .into_iter()
+        .filter_map(|element| element.0)
+        .collect())
+}
+
+/// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
+pub(super) fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
+    let prefixes: Vec<Prefix> = list(source)?;
+    Ok(if prefixes.is_empty() {
+        Checks::default().name_prefixes
+    } else {
+        prefixes
+    })
+}
+
+/// An element of a list of strings. None for `""`, which forms leave behind.
+struct Element<T>(Option<T>);
+
+impl<'de, T: TryFrom<String, Error = String>> Deserialize<'de> for Element<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(source)?;
+        let present = (!text.is_empty()).then(|| T::try_from(text));
+        present.transpose().map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Whether a setting with this value counts as not set.
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// A value of the settings that is about to be read.
+#[derive(Clone, Copy)]
+struct SettingsValue<'v>(&'v Value);
+
+impl<'v> IntoDeserializer<'v, serde_json::Error> for SettingsValue<'v> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for SettingsValue<'de> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        self.0.deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Object(map) => {
+                let is_set = |key: &str, value| !is_unset(value) || !fields.contains(&key);
+                let members = map.iter().filter(|(key, value)| is_set(key, value));
+                let members = members.map(|(key, value)| (&**key, Self(value)));
+                visitor.visit_map(MapDeserializer::new(members))
+            }
+            Value::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
+            other => other.deserialize_struct(name, fields, visitor),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Array(list) => visitor.visit_seq(SeqDeserializer::new(list.iter().map(Self))),
+            other => other.deserialize_seq(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
+            Value::Bool(false) => visitor.visit_enum("Off".into_deserializer()),
+            _ => Err(Error::custom(format_args!(
+                "must be one of {}",
+                variants.join(", ")
+            ))),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct newtype_struct tuple tuple_struct map identifier ignored_any
+    }
+}
