@@ -23,7 +23,7 @@ impl Row {
             let _ = write!(report, "\n  with {}", short_digests(value));
         }
         let expected: Vec<(&str, Value)> = wrong;
-        let _ = write!(report, "\nexpected\n{}came\n{}", yaml(&expected), yaml(&outcome.told()));
+        let _ = write!(report, "\nexpected\n{}came\n{}", yaml(&expected), yaml(&outcome.told(&self.expected)));
         let _ = write!(report, "settings\n  {}\n", case.settings);
         Some(report)
     }
@@ -85,8 +85,19 @@ impl Outcome {
         }
     }
 
+    /// The lists of entries, as they came and as a row expects them.
+    fn lists<'a>(&'a self, expected: &'a Expected) -> impl Iterator<Item = (&'static str, &'a [Value], Option<&'a Entries>)> {
+        let lists = [
+            ("findings", &self.findings[..], expected.findings.as_ref()),
+            ("changes", &self.changes, expected.changes.as_ref()),
+            ("record", &self.record, expected.record.as_ref()),
+            ("lookups", &self.lookups, expected.lookups.as_ref()),
+        ];
+        lists.into_iter()
+    }
+
     /// Everything that a row may tell about this outcome.
-    fn told(&self) -> Vec<(&'static str, Value)> {
+    fn told(&self, expected: &Expected) -> Vec<(&'static str, Value)> {
         if let Some(problems) = &self.invalid {
             return vec![("invalid", json!(problems))];
         }
@@ -96,16 +107,15 @@ impl Outcome {
             None if self.accepted => told.push(("after", Value::Null)),
             None => told.extend([("rejected", json!(self.sentences)), ("code", self.code.clone())]),
         }
-        let short = |list: &[Value]| json!(list.iter().map(short).collect::<Vec<_>>());
         told.extend([
             ("has", json!(self.has.iter().cloned().collect::<serde_json::Map<_, _>>())),
             ("warned", json!(self.warnings)),
-            ("findings", short(&self.findings)),
-            ("changes", short(&self.changes)),
-            ("record", short(&self.record)),
-            ("lookups", short(&self.lookups)),
             ("asked", json!(self.asked)),
         ]);
+        told.extend(self.lists(expected).map(|(key, came, expected)| {
+            let is_whole = expected.is_some_and(Entries::is_whole);
+            (key, came.iter().map(|one| if is_whole { one.clone() } else { short(one) }).collect())
+        }));
         told.retain(|(key, value)| *key == "after" || value.as_array().is_none_or(|list| !list.is_empty()));
         told.retain(|(_, value)| value.as_object().is_none_or(|object| !object.is_empty()));
         told
@@ -175,21 +185,14 @@ impl Expected {
             expect("warned", tell(&outcome.warnings, self.warned.as_ref(), outcome), lines(self.warned.as_ref()));
         }
         let is_untouched = !self.is_repaired() && self.rejected.is_none() && self.warned.is_none();
-        let findings = self.findings.as_ref().map(Entries::entries).or_else(|| is_untouched.then(Vec::new));
-        let lists = [
-            ("findings", findings, &outcome.findings),
-            ("changes", self.changes.as_ref().map(Entries::entries), &outcome.changes),
-            ("record", self.record.as_ref().map(Entries::entries), &outcome.record),
-            ("lookups", self.lookups.as_ref().map(Entries::entries), &outcome.lookups),
-        ];
-        for (key, expected, came) in lists {
-            let Some(expected) = expected else {
-                continue;
+        for (key, came, expected) in outcome.lists(self) {
+            let (is_whole, entries) = match expected {
+                Some(expected) => (expected.is_whole(), expected.entries()),
+                None if key == "findings" && is_untouched => (false, Vec::new()),
+                None => continue,
             };
-            let is_whole = expected.iter().any(Value::is_object);
-            let came: Vec<Value> = came.iter().map(|one| if is_whole { one.clone() } else { short(one) }).collect();
-            let shown: Vec<Value> = expected.iter().map(shortened).collect();
-            expect(key, came.iter().map(shortened).eq(shown.iter().cloned()), json!(expected));
+            let came = came.iter().map(|one| if is_whole { shortened(one) } else { short(one) });
+            expect(key, came.eq(entries.iter().map(shortened)), json!(entries));
         }
         let unknown = evaluation.calls.iter().find(|(_, image)| !case.registries.knows(image));
         expect("registry", unknown.is_none(), json!(unknown.map(|(_, image)| format!("an answer for {image}"))));
@@ -206,7 +209,11 @@ impl Expected {
 }
 
 fn shortened(entry: &Value) -> Value {
-    entry.as_str().map_or_else(|| entry.clone(), |text| short_digests(text).into())
+    match entry {
+        Value::String(text) => short_digests(text).into(),
+        Value::Object(entry) => entry.iter().map(|(key, value)| (key.clone(), shortened(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 fn lines(lines: Option<&Lines>) -> Value {
@@ -230,8 +237,8 @@ pub(crate) fn is_short(line: &str) -> bool {
 /// image, its pull policies, and all further words of the line.
 fn tells(sentence: &str, line: &str, outcome: &Outcome) -> bool {
     if let Some((start, words)) = line.split_once(" …") {
-        let told: Vec<&str> = sentence.split(' ').map(bare).collect();
-        return sentence.starts_with(&format!("{start} ")) && words.split_whitespace().all(|word| told.contains(&word));
+        let is_start = sentence.strip_prefix(start).is_some_and(|rest| rest.starts_with([' ', ':']));
+        return is_start && words.split_whitespace().all(|word| has_word(sentence, word));
     }
     if !is_short(line) {
         return sentence == line;
@@ -252,8 +259,7 @@ fn tells(sentence: &str, line: &str, outcome: &Outcome) -> bool {
         None if list.iter().any(|entry| entry.get("more").is_some()) => {}
         None => return false,
     }
-    let told: Vec<&str> = sentence.split(' ').map(bare).collect();
-    needed.iter().all(|word| word.is_empty() || told.contains(&word.as_str()))
+    needed.iter().all(|word| word.trim_matches('_').is_empty() || has_word(sentence, word))
 }
 
 /// A text of the object as answers show it.
@@ -261,8 +267,11 @@ fn shown(value: &Value) -> String {
     short_digests(&text(value).replace(|c: char| c.is_whitespace() || c.is_control(), "_"))
 }
 
-/// A word without the punctuation around it.
-fn bare(word: &str) -> &str {
-    let word = word.trim_matches(|c| matches!(c, '"' | '(' | ')' | ',' | ';' | ':' | '`'));
-    word.strip_suffix("'s").unwrap_or(word)
+/// Whether a sentence has a word, perhaps with punctuation around it.
+fn has_word(sentence: &str, word: &str) -> bool {
+    let is_around = |text: &str| text.chars().all(|c| "\"(),;:`".contains(c)) || text == "'s";
+    sentence.split(' ').any(|one| {
+        let parts = one.find(word).and_then(|at| Some((one.get(..at)?, one.get(at + word.len()..)?)));
+        parts.is_some_and(|(before, after)| is_around(before) && is_around(after))
+    })
 }

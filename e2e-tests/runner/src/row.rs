@@ -70,6 +70,11 @@ pub(crate) enum Entries {
 }
 
 impl Entries {
+    /// Whether the row has all keys of an entry.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Self::Many(entries) if entries.iter().any(Value::is_object))
+    }
+
     /// The entries, each about one container.
     pub(crate) fn entries(&self) -> Vec<Value> {
         let entries = match self {
