@@ -1,27 +1,26 @@
 //! The examination of one object: the state that the rules read and change.
 
+mod additions;
 mod coverage;
 mod finding;
 mod place;
 mod roles;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
 
+pub(crate) use self::additions::{Additions, MOUNT_FOLDER};
 pub(crate) use self::coverage::{Coverage, Pulls};
 pub(crate) use self::finding::{Effect, Finding, Reason, Rule, Subject};
-pub(crate) use self::place::{Field, Place, Why};
-pub(crate) use self::roles::{Carriers, Role};
+pub(crate) use self::place::{Place, Why};
+pub(crate) use self::roles::Role;
 use crate::json::Wrong;
 use crate::lookup::Failure;
 use crate::pod::{List, Spec, mounts};
 use crate::request::{Metadata, Request, Type};
 use crate::settings::{Action, Form, Settings};
-
-/// The folder in which this policy mounts check volumes.
-pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
@@ -47,6 +46,8 @@ pub(crate) struct Examination<'o> {
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
     /// What the added checks have in common. None if there are none.
     pub(crate) additions: Option<Additions>,
+    /// The indexes of the added init containers, in the returned object.
+    pub(crate) added_init_containers: Range<usize>,
 }
 
 /// A lookup that failed, or that was not made.
@@ -56,25 +57,6 @@ pub(crate) struct FailedLookup {
     pub(crate) failure: Failure,
     /// What was done about it.
     pub(crate) action: Action,
-}
-
-/// What the added checks of a Pod have in common.
-#[derive(Clone, Debug)]
-pub(crate) enum Additions {
-    /// Init containers with these fields, and with their own name, image and pull policy.
-    InitContainers {
-        /// The fields.
-        fields: Box<Container>,
-        /// The index of the first of them, in the returned object.
-        index: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// Image volumes behind all others.
-    Volumes {
-        /// The places of the containers that mount them.
-        carriers: Vec<usize>,
-    },
 }
 
 impl<'o> Examination<'o> {
@@ -117,6 +99,7 @@ impl<'o> Examination<'o> {
             findings: Vec::new(),
             failed_lookups: BTreeMap::new(),
             additions: None,
+            added_init_containers: 0..0,
         };
         examination.leave_out_stored_places();
         Ok(examination)
@@ -169,18 +152,14 @@ impl<'o> Examination<'o> {
         format!("{spec}.{list}[{index}]{dot}{field}")
     }
 
-    /// The index of a place in its list of the returned object.
+    /// The index of a place in its list of the returned object. Added init containers move those behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
-        match &self.additions {
-            Some(Additions::InitContainers { index, count, .. })
-                if place.list == List::InitContainers
-                    && !place.is_added
-                    && place.index >= *index =>
-            {
-                place.index.saturating_add(*count)
-            }
-            _ => place.index,
-        }
+        let added = &self.added_init_containers;
+        let is_moved =
+            place.list == List::InitContainers && !place.is_added && place.index >= added.start;
+        place
+            .index
+            .saturating_add(if is_moved { added.len() } else { 0 })
     }
 }
 

@@ -1,12 +1,10 @@
 //! The edits of the object. They change only the fields that this policy names. Everything else survives with its value.
 
-use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::change::Change;
 use super::record::record;
-use crate::examination::{Additions, Examination, MOUNT_FOLDER, Place};
+use crate::examination::{Examination, Place};
 use crate::pod::List;
 use crate::request::CHANGES_ANNOTATION;
 
@@ -59,81 +57,35 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &[Change<'_>]) -> Ve
                 .then(|| set(place.list.policy_key(), policy.now.as_str())),
         );
     }
-    edits.extend(record(changes, &examination.metadata).map(Edit::Record));
-    let added = || examination.places.iter().filter(|place| place.is_added);
-    match &examination.additions {
-        None => {}
-        Some(Additions::Volumes { carriers }) => {
-            let key = "volumeMounts";
-            for carrier in carriers
-                .iter()
-                .filter_map(|index| examination.places.get(*index))
-            {
-                let values = added().map(|check| to_value(mount(check))).collect();
-                edits.push(Edit::Insert {
-                    at: entry(carrier),
-                    key,
-                    index: usize::MAX,
-                    values,
-                });
-            }
-            let (key, values) = (
-                List::Volumes.name(),
-                added().map(|check| volume(check)).collect(),
-            );
+    // A record that an update wrote would be one more change of the Pod.
+    if examination.request.creates {
+        edits.extend(record(changes, &examination.metadata).map(Edit::Record));
+    }
+    if let Some(additions) = &examination.additions {
+        let added = || examination.places.iter().filter(|place| place.is_added);
+        let (carriers, mount) = additions.mounts();
+        for carrier in carriers
+            .iter()
+            .filter_map(|index| examination.places.get(*index))
+        {
+            let values = added().map(&mount).collect();
             edits.push(Edit::Insert {
-                at: spec,
-                key,
+                at: entry(carrier),
+                key: "volumeMounts",
                 index: usize::MAX,
                 values,
             });
         }
-        Some(Additions::InitContainers { fields, index, .. }) => {
-            let values = added()
-                .map(|check| to_value(container(check, fields)))
-                .collect();
-            edits.push(Edit::Insert {
-                at: spec,
-                key: List::InitContainers.name(),
-                index: *index,
-                values,
-            });
-        }
+        let index = added().next().map_or(0, |first| first.index);
+        let values = added().map(|check| additions.entry(check)).collect();
+        edits.push(Edit::Insert {
+            at: spec,
+            key: additions.list().name(),
+            index,
+            values,
+        });
     }
     edits
-}
-
-fn container(check: &Place<'_>, fields: &Container) -> Container {
-    Container {
-        name: check.name.to_string(),
-        image: Some(check.image.now.to_string()),
-        image_pull_policy: Some(check.policy.now.as_str().to_owned()),
-        ..fields.clone()
-    }
-}
-
-/// The volume. `k8s-openapi` has a type for it, which knows all kinds of volumes and so makes the module larger than its
-/// limit (DESIGN.md has the figures).
-fn volume(check: &Place<'_>) -> Value {
-    let image = ImageVolumeSource {
-        reference: Some(check.image.now.to_string()),
-        pull_policy: Some(check.policy.now.as_str().to_owned()),
-    };
-    json!({"name": check.name, "image": image})
-}
-
-fn mount(check: &Place<'_>) -> VolumeMount {
-    VolumeMount {
-        name: check.name.to_string(),
-        mount_path: [MOUNT_FOLDER, &check.name].concat(),
-        read_only: Some(true),
-        ..VolumeMount::default()
-    }
-}
-
-/// An entry as JSON. serde can write every entry that this policy adds.
-fn to_value(entry: impl Serialize) -> Value {
-    serde_json::to_value(entry).unwrap_or_default()
 }
 
 /// Applies the edits in their order.

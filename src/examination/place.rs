@@ -148,6 +148,37 @@ impl<'o> Place<'o> {
         })
     }
 
+    /// The check that this policy adds for this place. `first_init` is the index of the Pod's first init container.
+    pub(crate) fn check(
+        &self,
+        list: List,
+        index: usize,
+        name: String,
+        first_init: Option<usize>,
+    ) -> Self {
+        Self {
+            list,
+            index,
+            name: name.into(),
+            value: &Value::Null,
+            is_native_sidecar: false,
+            is_added: true,
+            is_examined: true,
+            role: Role::Check,
+            mounts: Vec::new(),
+            carriers: Carriers::of_added(list, first_init),
+            reference: self.reference,
+            settings: self.settings,
+            image: Field {
+                before: self.image.before.clone(),
+                now: self.image.now.clone(),
+                why: None,
+            },
+            policy: Field::new(self.policy.now),
+            sets_policy: false,
+        }
+    }
+
     /// Whether the rules after *invalid-image* work on this place.
     pub(crate) fn takes_part(&self) -> bool {
         self.is_examined && !matches!(self.role, Role::Exempt | Role::Invalid)
@@ -158,32 +189,25 @@ impl<'o> Place<'o> {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
-    /// Whether the image has a digest now.
-    pub(crate) fn has_digest(&self) -> bool {
-        self.image.why.is_some() || self.reference.is_ok_and(|image| image.digest().is_some())
-    }
-
-    /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor
-    /// a digest. Two places pull the same image if these texts are equal.
+    /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor a
+    /// digest. Two places pull the same image if these texts are equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
-        let lacks_version =
-            self.reference.is_ok_and(|image| image.tag().is_none()) && !self.has_digest();
-        if lacks_version {
-            [&self.image.now, ":latest"].concat().into()
+        if self.image.now == self.image.before {
+            self.same_image_before()
         } else {
             Cow::Borrowed(&*self.image.now)
         }
     }
 
-    /// The same form of the image that came in.
+    /// The image that came in, in the same form.
     pub(crate) fn same_image_before(&self) -> Cow<'_, str> {
-        let lacks_version = self
-            .reference
-            .is_ok_and(|image| image.tag().is_none() && image.digest().is_none());
-        if lacks_version {
-            [&self.image.before, ":latest"].concat().into()
+        let image = &*self.image.before;
+        let lacks_version =
+            |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
+        if self.reference.is_ok_and(lacks_version) {
+            Cow::Owned([image, ":latest"].concat())
         } else {
-            Cow::Borrowed(&*self.image.before)
+            Cow::Borrowed(image)
         }
     }
 

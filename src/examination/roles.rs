@@ -12,7 +12,7 @@ use crate::settings::{Form, Settings};
 pub(crate) enum Role {
     /// It is exempt. No rule looks at it.
     Exempt,
-    /// Its image can't be parsed. Only *invalid-image* looks at it.
+    /// Its image can't be parsed, or is an image ID that *invalid-image* reports. No later rule looks at it.
     Invalid,
     /// It is an image check.
     Check,
@@ -40,6 +40,16 @@ pub(crate) struct Carriers {
 }
 
 impl Carriers {
+    /// The carriers of an added check: a volume is mounted on the first init container, if there is one.
+    pub(super) fn of_added(list: List, first_init: Option<usize>) -> Self {
+        let first_init = first_init.filter(|_| list == List::Volumes);
+        Self {
+            first_init,
+            is_on_first_init: first_init.is_some(),
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, container: &Place<'_>, first_init: Option<usize>) {
         match container.list {
             List::InitContainers => {

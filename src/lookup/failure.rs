@@ -21,6 +21,11 @@ impl Failure {
         }
     }
 
+    /// Whether the same lookup may succeed later. It can't if the image doesn't exist, or if the request has too many images.
+    pub(crate) const fn is_momentary(&self) -> bool {
+        !matches!(self.class, Class::NotFound | Class::Limit)
+    }
+
     /// What is wrong, as a clause that follows the image.
     pub(crate) fn problem(&self) -> String {
         let problem = match self.class {

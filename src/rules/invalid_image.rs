@@ -4,8 +4,7 @@
 //! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a finding only if
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that these patterns mean.
 
-use crate::examination::Place;
-use crate::examination::{Examination, Finding, Reason, Role, Rule};
+use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::image::Invalid;
 use crate::request::Type;
 
@@ -32,6 +31,11 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             place,
             InvalidImage { path, mistake },
         ));
+    }
+    for finding in &findings {
+        if let Some(place) = examination.places.get_mut(finding.place) {
+            place.role = Role::Invalid;
+        }
     }
     examination.findings.append(&mut findings);
 }

@@ -10,13 +10,10 @@ mod why_not;
 
 use std::rc::Rc;
 
-use serde_json::Value;
-
 use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
-    Additions, Carriers, Coverage, Effect, Examination, Field, Finding, MOUNT_FOLDER, Place,
-    Reason, Role, Rule, Why,
+    Additions, Coverage, Effect, Examination, Finding, Place, Reason, Role, Rule,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -41,10 +38,10 @@ pub(super) fn add(examination: &mut Examination<'_>, coverage: &Coverage) {
     if uncovered.is_empty() {
         return;
     }
-    match additions(examination, uncovered.len()) {
-        Ok(additions) => add_checks(examination, &uncovered, additions),
+    match form(examination).and_then(|form| checks(examination, &uncovered, form)) {
+        Ok(checks) => checks.add(examination, &uncovered),
         Err(why_not) => {
-            let is_warning = action != settings::Coverage::Reject;
+            let is_warning = action != settings::Coverage::Reject && why_not != WhyNot::TooLarge;
             report(examination, &uncovered, &Rc::new(why_not), is_warning);
         }
     }
@@ -56,11 +53,11 @@ fn applies(examination: &Examination<'_>) -> bool {
     examination.has_checks() || (examination.settings.image_checks.every_pod && can_be_half_done)
 }
 
-/// What the added checks have in common. `count` is their number.
+/// What the added checks have in common, and the index of the first of them in its list.
 ///
 /// # Errors
 /// Why no check is added.
-fn additions(examination: &Examination<'_>, count: usize) -> Result<Additions, WhyNot> {
+fn form(examination: &Examination<'_>) -> Result<(Additions, usize), WhyNot> {
     let checks = &examination.settings.image_checks;
     if checks.coverage != settings::Coverage::Fix {
         return Err(WhyNot::NotWanted);
@@ -70,25 +67,22 @@ fn additions(examination: &Examination<'_>, count: usize) -> Result<Additions, W
     }
     if checks.form == Form::InitContainer {
         let (fields, index) = fields::fields(examination)?;
-        return Ok(Additions::InitContainers {
-            fields: Box::new(fields),
-            index,
-            count,
-        });
+        return Ok((Additions::InitContainers(Box::new(fields)), index));
     }
     if let Some(field) = examination.spec.refuses_image_volumes() {
         return Err(WhyNot::NoImageVolumes { beside: field });
     }
     let carriers = carriers(examination);
+    let volumes = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
     if carriers.is_empty() {
         Err(WhyNot::NoCarrier)
     } else {
-        Ok(Additions::Volumes { carriers })
+        Ok((Additions::Volumes(carriers), volumes))
     }
 }
 
-/// The places of the containers that mount the added volumes: the first init container, so that nothing starts before the
-/// volumes are pulled. Without one, all app containers that are not exempt.
+/// The containers that mount the added volumes: the first init container, so that nothing starts before the volumes are
+/// pulled. Without one, all app containers that are not exempt.
 fn carriers(examination: &Examination<'_>) -> Vec<usize> {
     let carries = |place: &Place<'_>| match examination.first_init {
         Some(first) => place.list == List::InitContainers && place.index == first,
@@ -101,93 +95,64 @@ fn carriers(examination: &Examination<'_>) -> Vec<usize> {
         .collect()
 }
 
-/// Adds a check for each of these guarded places. If all checks together are too large, none is added.
-fn add_checks(examination: &mut Examination<'_>, guarded: &[usize], additions: Additions) {
-    let is_volume = matches!(additions, Additions::Volumes { .. });
-    let names: Vec<String> = free_names(examination).take(guarded.len()).collect();
-    let size_of_fields = match &additions {
-        Additions::InitContainers { fields, .. } => {
-            serde_json::to_string(fields).map_or(ADDITIONS_MAX, |json| json.len())
-        }
-        Additions::Volumes { carriers } => carriers
-            .len()
-            .saturating_mul(MOUNT_FOLDER.len().saturating_add(80)),
-    };
-    let mut size: usize = 0;
-    let (mut checks, mut findings) = (Vec::new(), Vec::new());
-    for (number, (guarded, name)) in guarded.iter().zip(names).enumerate() {
-        let Some(place) = examination.places.get(*guarded) else {
-            continue;
-        };
-        let own_fields = name
-            .len()
-            .saturating_mul(3)
-            .saturating_add(place.image.now.len())
-            .saturating_add(80);
-        size = size
-            .saturating_add(size_of_fields)
-            .saturating_add(own_fields);
-        let policy = place.policy.now;
-        let added = Added {
-            name: name.clone(),
-            is_volume,
-        };
-        findings.push(Finding {
-            found: None,
-            expected: Some(format!("{name} with {}", policy.as_str())),
-            effect: Effect::Repairable,
-            ..Finding::about_image(
-                *guarded,
-                place,
-                Missing {
-                    policy,
-                    added: Ok(added),
-                },
-            )
-        });
-        let (list, index) = match &additions {
-            Additions::InitContainers { index, .. } => {
-                (List::InitContainers, index.saturating_add(number))
-            }
-            Additions::Volumes { .. } => (List::Volumes, number),
-        };
-        checks.push(check(place, list, index, name));
-    }
-    if size > ADDITIONS_MAX {
-        report(examination, guarded, &Rc::new(WhyNot::TooLarge), false);
-        return;
-    }
-    examination.findings.append(&mut findings);
-    examination.places.append(&mut checks);
-    examination.additions = Some(additions);
+/// Checks that are about to be added.
+struct Checks<'o> {
+    form: Additions,
+    places: Vec<Place<'o>>,
 }
 
-/// The added check of a guarded place.
-fn check<'o>(guarded: &Place<'o>, list: List, index: usize, name: String) -> Place<'o> {
-    let image = guarded.image.now.clone();
-    Place {
-        list,
-        index,
-        name: name.into(),
-        value: &Value::Null,
-        is_native_sidecar: false,
-        is_added: true,
-        is_examined: true,
-        role: Role::Check,
-        mounts: Vec::new(),
-        carriers: Carriers::default(),
-        reference: guarded.reference,
-        settings: guarded.settings,
-        image: Field {
-            before: image.clone(),
-            now: image,
-            why: None,
-        },
-        policy: Field {
-            why: Some(Why::NoFinding(Rule::MissingCheck)),
-            ..Field::new(guarded.policy.now)
-        },
-        sets_policy: false,
+/// A check for each of these guarded places.
+///
+/// # Errors
+/// All checks together are too large.
+fn checks<'o>(
+    examination: &Examination<'o>,
+    guarded: &[usize],
+    (form, first): (Additions, usize),
+) -> Result<Checks<'o>, WhyNot> {
+    let (mut places, mut size) = (Vec::new(), 0_usize);
+    for ((index, guarded), name) in (first..).zip(guarded).zip(free_names(examination)) {
+        let Some(guarded) = examination.places.get(*guarded) else {
+            continue;
+        };
+        let check = guarded.check(form.list(), index, name, examination.first_init);
+        size = size.saturating_add(form.size_of(&check));
+        if size > ADDITIONS_MAX {
+            return Err(WhyNot::TooLarge);
+        }
+        places.push(check);
+    }
+    Ok(Checks { form, places })
+}
+
+impl<'o> Checks<'o> {
+    /// Adds the checks of these guarded places, with a finding for each.
+    fn add(mut self, examination: &mut Examination<'o>, guarded: &[usize]) {
+        let is_volume = self.form.list() == List::Volumes;
+        for (check, index) in self.places.iter().zip(guarded) {
+            let Some(place) = examination.places.get(*index) else {
+                continue;
+            };
+            let (name, policy) = (check.name.to_string(), check.policy.now);
+            let expected = Some(format!("{name} with {}", policy.as_str()));
+            let reason = Missing {
+                policy,
+                added: Ok(Added { name, is_volume }),
+            };
+            let finding = Finding::about_image(*index, place, reason);
+            examination.findings.push(Finding {
+                found: None,
+                expected,
+                effect: Effect::Repairable,
+                ..finding
+            });
+        }
+        if let (Some(first), false) = (self.places.first(), is_volume) {
+            examination.added_init_containers =
+                first.index..first.index.saturating_add(self.places.len());
+        }
+        examination.places.append(&mut self.places);
+        examination.additions = Some(self.form);
     }
 }
 

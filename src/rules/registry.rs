@@ -211,7 +211,7 @@ fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure
             report(examination, &image, NoAnswer(failure), false);
             Action::Reject
         }
-        Some(Action::UseCached) if !keeps_policy => use_cached(examination, &image.places),
+        Some(Action::UseCached) if !keeps_policy => use_cached(examination, &image.places, failure),
         _ => Action::KeepTag,
     };
     examination
@@ -221,16 +221,17 @@ fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where `images.requireAlways`
 /// matches. Returns `KeepTag` if nothing was lowered.
-fn use_cached(examination: &mut Examination<'_>, places: &[usize]) -> Action {
+fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
     let mut action = Action::KeepTag;
     for index in places {
         let Some(place) = examination.places.get_mut(*index) else {
             continue;
         };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
-            place
-                .policy
-                .set(PullPolicy::IfNotPresent, Why::Finding(Rc::new(NoDigest)));
+            place.policy.set(
+                PullPolicy::IfNotPresent,
+                Why::Finding(Rc::new(NoDigest(failure))),
+            );
             action = Action::UseCached;
         }
     }
@@ -286,7 +287,7 @@ impl Reason for Unpinned {
 
 /// The lookup failed, and `UseCached` allows the image that the node already has.
 #[derive(Debug)]
-struct NoDigest;
+struct NoDigest(Failure);
 
 impl Reason for NoDigest {
     fn rule(&self) -> Rule {
@@ -302,6 +303,6 @@ impl Reason for NoDigest {
     }
 
     fn is_momentary(&self) -> bool {
-        true
+        self.0.is_momentary()
     }
 }

@@ -13,7 +13,7 @@ use crate::shown::shown;
 
 /// Warns of each check whose image no other place has, neither as it came in nor now.
 pub(super) fn report(examination: &mut Examination<'_>) {
-    if !examination.has_checks() || !examination.is_needed() {
+    if !examination.has_checks() || examination.request.r#type == Type::EphemeralUpdate {
         return;
     }
     let (checks, others): (Vec<_>, Vec<_>) = examination

@@ -3,7 +3,7 @@
 use crate::shown::shown;
 
 /// Why no check is added.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhyNot {
     /// `imageChecks.coverage` is not `Fix`.
     NotWanted,

@@ -37,8 +37,7 @@ impl Reason for NoAnswer {
         self.0.help().to_owned()
     }
 
-    /// Unless the image doesn't exist, or the request has too many images.
     fn is_momentary(&self) -> bool {
-        !matches!(self.0.class, Class::NotFound | Class::Limit)
+        self.0.is_momentary()
     }
 }
