@@ -96,6 +96,13 @@ impl Entries {
     }
 }
 
+/// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
+pub(crate) fn is_short(line: &str) -> bool {
+    let first = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches("× ");
+    let first = first.split(' ').next().unwrap_or_default();
+    is_rule(first) || first == "lookup" || line.contains(" …")
+}
+
 /// Whether a text is the id of a rule.
 pub(crate) fn is_rule(text: &str) -> bool {
     const RULES: [&str; 9] = [
@@ -138,6 +145,22 @@ impl Row {
     pub fn file(&self) -> &str {
         let file = self.place.rsplit('/').next().unwrap_or_default();
         file.split(':').next().unwrap_or_default()
+    }
+
+    /// The captured reviews that this row sends.
+    #[must_use]
+    pub fn reviews(&self) -> Vec<&str> {
+        match &self.given["review"] {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            name => name.as_str().into_iter().collect(),
+        }
+    }
+
+    /// The sentences that this row quotes whole.
+    pub fn quotes(&self) -> impl Iterator<Item = &str> {
+        let Expected { rejected, warned, invalid, .. } = &self.expected;
+        let lines = [rejected, warned, invalid].into_iter().flatten().flat_map(Lines::lines);
+        lines.map(String::as_str).filter(|line| !is_short(line))
     }
 }
 
