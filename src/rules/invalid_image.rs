@@ -4,6 +4,8 @@
 //! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a finding only if
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that these patterns mean.
 
+use std::rc::Rc;
+
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::image::Invalid;
 use crate::request::Type;
@@ -29,7 +31,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         findings.push(Finding::about_image(
             index,
             place,
-            InvalidImage { path, mistake },
+            Rc::new(InvalidImage { path, mistake }),
         ));
     }
     for finding in &findings {
@@ -66,8 +68,10 @@ impl Reason for InvalidImage {
         match self.mistake {
             Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
             Mistake::Invalid(invalid) => {
-                let why = invalid.problem();
-                format!("{name} has an invalid image in {path}, \"{image}\": {why}")
+                format!(
+                    "{name} has the invalid image \"{image}\" in {path}, because {}",
+                    invalid.problem()
+                )
             }
             Mistake::ImageId => format!(
                 "{name} has the image ID {image} in {path}, which may be an image that images.requireAlways or \

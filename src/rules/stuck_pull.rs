@@ -5,6 +5,7 @@
 //! never repeats such a message.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ const REASONS: [(&str, &str); 7] = [
     ),
     (
         "ErrImageNeverPull",
-        "its node doesn't have the image, set it to IfNotPresent",
+        "because its node doesn't have the image",
     ),
     ("InvalidImageName", "correct its image"),
     ("ImageInspectError", "see to its node"),
@@ -57,6 +58,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         (List::InitContainers, "initContainerStatuses", "Initialized"),
         (List::Containers, "containerStatuses", "ContainersReady"),
     ] {
+        let since = last_transition(status, condition).map(str::to_owned);
         let mut seen = BTreeSet::new();
         for (entry, container) in elements(status, statuses).iter().enumerate() {
             // A person may have written several entries about one container. The first one counts.
@@ -78,7 +80,6 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 let volume = places.get(&(List::Volumes, mount.volume));
                 images.extend(volume.map(|(_, volume)| volume.shown_image().into_owned()));
             }
-            let since = last_transition(status, condition).map(str::to_owned);
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
             findings.push(Finding {
                 subject: Subject::Status(path),
@@ -86,12 +87,12 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 ..Finding::about_image(
                     index,
                     place,
-                    Stuck {
+                    Rc::new(Stuck {
                         reason,
                         help,
                         images,
-                        since,
-                    },
+                        since: since.clone(),
+                    }),
                 )
             });
         }
@@ -162,7 +163,10 @@ impl Reason for Stuck {
         )
     }
 
-    fn help(&self, _: &Place<'_>) -> String {
+    fn help(&self, place: &Place<'_>) -> String {
+        if self.reason == "ErrImageNeverPull" {
+            return format!("set {} to IfNotPresent, {}", place.shown_name(), self.help);
+        }
         self.help.to_owned()
     }
 }

@@ -28,7 +28,8 @@ struct Story {
     title: String,
     text: String,
     review: PathBuf,
-    settings: Settings,
+    /// The path of a file, or the settings themselves.
+    settings: String,
 }
 
 /// Shows what this policy does to captured requests
@@ -51,25 +52,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::print(&outcome(&module, review, &settings)?)?;
     }
     if args.reviews.is_empty() {
-        let Tour {
-            introduction,
-            stories,
-            next,
-        } = tour()?;
-        terminal::print(&introduction)?;
-        for Story {
-            title,
-            text,
-            review,
-            settings,
-        } in stories
-        {
-            let outcome = outcome(&module, &workspace::root().join(review), &settings)?;
-            terminal::print(&format!("\n{title}\n{text}\n{outcome}"))?;
-        }
-        terminal::print(&format!("\n{next}"))?;
+        tell_stories(&module)?;
     }
     Ok(())
+}
+
+fn tell_stories(module: &Module) -> Result<()> {
+    let root = workspace::root();
+    let tour = tour()?;
+    terminal::print(&tour.introduction)?;
+    for story in tour.stories {
+        let file = root.join(&story.settings);
+        let settings = if file.is_file() {
+            read_settings(Some(&file), None)?
+        } else {
+            yaml_serde::from_str(&story.settings)?
+        };
+        let outcome = outcome(module, &root.join(story.review), &settings)?;
+        terminal::print(&format!(
+            "\n{} (settings: {})\n{}\n{outcome}",
+            story.title, story.settings, story.text
+        ))?;
+    }
+    terminal::print(&format!("\n{}", tour.next))
 }
 
 fn tour() -> Result<Tour> {

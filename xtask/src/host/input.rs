@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 /// An `AdmissionRequest` of admission.k8s.io/v1.
@@ -61,17 +62,26 @@ fn keep(object: &mut Map<String, Value>, fields: &[&str]) {
 pub type Settings = Map<String, Value>;
 
 /// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without a file and an
-/// argument, the settings are empty.
+/// argument, the settings are empty. If the file begins with the manifest of a policy, the settings are those of this
+/// policy.
 ///
 /// # Errors
 /// If there is no such file, or if its value is no object.
 pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings> {
-    let value: Value = match (path, json) {
+    let value = match (path, json) {
         (Some(path), _) => {
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("cannot read settings {}", path.display()))?;
-            yaml_serde::from_str(&text)
-                .with_context(|| format!("cannot parse settings {}", path.display()))?
+            let shown = path.display();
+            let text = fs::read_to_string(path);
+            let text = text.with_context(|| format!("cannot read settings {shown}"))?;
+            let first = yaml_serde::Deserializer::from_str(&text).next();
+            let first = first.map(Value::deserialize).transpose();
+            let first = first.with_context(|| format!("cannot parse settings {shown}"))?;
+            let mut first = first.unwrap_or_default();
+            if first["kind"] == "ClusterAdmissionPolicy" {
+                first["spec"]["settings"].take()
+            } else {
+                first
+            }
         }
         (None, Some(json)) => {
             serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
