@@ -3,11 +3,11 @@
 # current context: without admission, with a webhook that does nothing, with this policy, and with the
 # MutatingAdmissionPolicy of examples/without-kubewarden.yaml. `kubectl proxy` is in between.
 #
-#   ADDRESS=<of this machine> hack/measure/api-latency.sh    (after `make annotated-policy.wasm`)
+#   ADDRESS=<of this machine> bench/api-server.sh    (after `make annotated-policy.wasm`)
 . "$(dirname "$0")/lib.sh"
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=measure -addext "subjectAltName=IP:$address" \
   -keyout "$tmp/tls.key" -out "$tmp/tls.crt" 2>/dev/null
-serve "$(nothing && policy this "$module" "$(<examples/settings/agent-stack-k8s.yaml)")" \
+serve "$(nothing && policy this "$module" "$(gojq --yaml-input --compact-output .spec.settings examples/agent-stack-k8s.yaml)")" \
   --cert-file "$tmp/tls.crt" --key-file "$tmp/tls.key"
 for name in none nothing this map; do namespace "measure-$name"; done
 for name in nothing this; do
@@ -42,6 +42,5 @@ for name in none nothing; do [[ $(checks "$name") == '["IfNotPresent"]' ]]; done
 for name in none nothing this map; do variants+=("$name" "$(create "$name")" "$tmp/pod.json"); done
 rounds "${variants[@]}"
 kubectl version -o json | jq -r '"kube-apiserver \(.serverVersion.gitVersion)"'
-"$policy_server" --version | head -n 1
 printf '%-40s %6.2f ms\n' 'no admission' "$(time_of none)" 'a webhook that does nothing' "$(time_of nothing)" \
   'this policy with agent-stack-k8s.yaml' "$(time_of this)" without-kubewarden.yaml "$(time_of map)"

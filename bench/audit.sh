@@ -2,7 +2,7 @@
 # Prints how long a request to another policy waits in policy-server, which has one worker: alone, and during an
 # audit of 10 Pods that this policy looks up in a registry that answers after a second. Needs socat.
 #
-#   hack/measure/audit.sh    (after `make annotated-policy.wasm`)
+#   bench/audit.sh    (after `make annotated-policy.wasm`)
 . "$(dirname "$0")/lib.sh"
 registry=127.0.0.1:$((port + 2))
 serve "$(nothing && policy this "$module" "{mode: Reject, registry: {lookup: Verify, images: ['$registry/*']}}")" \
@@ -14,7 +14,7 @@ review=test_data/reviews/agent-stack-pod-create.json
 wait_of_other() {
   curl -fsS -o /dev/null -w '%{time_total}' -H "$json" -d "@$review" "http://127.0.0.1:$port/validate/nothing"
 }
-echo "$("$policy_server" --version | head -n 1): alone $(wait_of_other) s"
+echo "alone $(wait_of_other) s"
 for pod in {1..10}; do # the requests of an audit name no user
   jq --arg image "$registry/app-$pod:1" '.request.userInfo = {} |
     .request.object.spec |= {containers: [.containers[0] + {$image}]}' "$review" >"$tmp/$pod.json"
