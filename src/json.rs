@@ -7,22 +7,44 @@ use serde_json::{Map, Value};
 /// Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrong<'v> {
-    /// The value. If a member is missing, the object that lacks it.
+    /// The value. If a member is missing or wrong, the object.
     value: &'v Value,
     problem: Problem,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Problem {
-    /// The value must be something else, e.g. `a list`.
+    /// The value must have another type, e.g. `a list`.
     MustBe(&'static str),
+    /// This member of the object must be one of these texts.
+    MustBeOneOf(&'static str, &'static str),
     /// The object lacks this member.
     Lacks(&'static str),
 }
 
 impl<'v> Wrong<'v> {
-    /// A value that must be something else, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be(value: &'v Value, expected: &'static str) -> Self {
+    /// An object that lacks a member.
+    pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
+        Self {
+            value: object,
+            problem: Problem::Lacks(key),
+        }
+    }
+
+    /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
+    pub(crate) const fn must_be_one_of(
+        object: &'v Value,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Self {
+        Self {
+            value: object,
+            problem: Problem::MustBeOneOf(key, expected),
+        }
+    }
+
+    /// A value that must have another type, e.g. `a list`.
+    const fn must_be(value: &'v Value, expected: &'static str) -> Self {
         Self {
             value,
             problem: Problem::MustBe(expected),
@@ -31,8 +53,13 @@ impl<'v> Wrong<'v> {
 
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
-        let mut path = "object".to_owned();
+        let mut path = String::new();
         add_path(root, self.value, &mut path);
+        let path = if path.is_empty() {
+            "object"
+        } else {
+            path.trim_start_matches('.')
+        };
         match self.problem {
             Problem::MustBe(expected) => {
                 let found = match self.value {
@@ -45,6 +72,8 @@ impl<'v> Wrong<'v> {
                 };
                 format!("{path} must be {expected}, not {found}")
             }
+            Problem::MustBeOneOf(key, expected) => format!("{path}.{key} must be {expected}"),
+            Problem::Lacks(key) if path == "object" => format!("{key} is missing"),
             Problem::Lacks(key) => format!("{path}.{key} is missing"),
         }
     }
@@ -89,10 +118,7 @@ pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Valu
 /// # Errors
 /// `object` is no object, or the member is missing.
 pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, Wrong<'v>> {
-    member(object, key)?.ok_or(Wrong {
-        value: object,
-        problem: Problem::Lacks(key),
-    })
+    member(object, key)?.ok_or(Wrong::lacks(object, key))
 }
 
 /// A member that is a string. None if it is missing or `null`.
