@@ -1,0 +1,124 @@
+//! The hosts that run this policy: the crate without a host, a module in the embedded host, and kwctl.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use consistent_pull_policy_spec::differential::Policy;
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::registry::{Call, Registries};
+
+/// What this policy says to a case.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluation {
+    /// Why the settings are invalid. Then there is no answer.
+    pub invalid: Option<String>,
+    /// The answer, in the form of waPC's payload.
+    pub answer: Value,
+    /// The lookups, in their order.
+    pub(crate) calls: Vec<Call>,
+}
+
+/// Runs this policy.
+pub trait Host {
+    /// Evaluates a case.
+    ///
+    /// # Errors
+    /// If this policy gives no answer.
+    fn evaluate(&self, case: &Case) -> Result<Evaluation>;
+}
+
+impl<P: Policy> Host for P {
+    fn evaluate(&self, case: &Case) -> Result<Evaluation> {
+        let settings = case.settings.to_string();
+        let judged = self.validate_settings(settings.as_bytes()).map_err(|error| anyhow!(error))?;
+        let judged: Value = serde_json::from_slice(&judged)?;
+        if judged["valid"] == false {
+            let invalid = judged["message"].as_str().unwrap_or_default().to_owned();
+            return Ok(Evaluation { invalid: Some(invalid), ..Evaluation::default() });
+        }
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let payload = json!({"request": case.request, "settings": case.settings}).to_string();
+        let answer = self.validate(payload.as_bytes(), case.registries.host(&calls)).map_err(|error| anyhow!(error))?;
+        let calls = calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Evaluation { invalid: None, answer: serde_json::from_slice(&answer)?, calls })
+    }
+}
+
+/// The real kwctl. It replays the lookups of `policy`, because a replay needs them in their order.
+pub struct Kwctl<P> {
+    /// The program.
+    pub program: PathBuf,
+    /// The annotated module.
+    pub module: PathBuf,
+    /// Tells the lookups that a case needs.
+    pub policy: P,
+}
+
+impl<P: Policy> Host for Kwctl<P> {
+    fn evaluate(&self, case: &Case) -> Result<Evaluation> {
+        let Evaluation { calls, .. } = self.policy.evaluate(case)?;
+        let folder = tempfile::tempdir()?;
+        let (request, session) = (folder.path().join("request.json"), folder.path().join("session.yaml"));
+        fs::write(&request, case.request.to_string())?;
+        fs::write(&session, recorded(&calls, &case.registries)?)?;
+        let output = Command::new(&self.program)
+            .arg("run")
+            .arg("--request-path")
+            .arg(request)
+            .args(["--settings-json", &case.settings.to_string(), "--replay-host-capabilities-interactions"])
+            .arg(session)
+            .arg(&self.module)
+            .output()
+            .with_context(|| format!("cannot run {}", self.program.display()))?;
+        let [printed, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        ensure!(!errors.contains("s3cr3t"), "a secret of the Pod is in the log: {errors}");
+        let mut invalid = errors.lines().map(|line| line.split_once("Provided settings are not valid: "));
+        if let Some((_, message)) = invalid.find_map(|line| line) {
+            return Ok(Evaluation { invalid: Some(message.to_owned()), ..Evaluation::default() });
+        }
+        ensure!(output.status.success(), "{errors}");
+        let answer = answer(&serde_json::from_str(&printed)?, &case.request["object"])?;
+        Ok(Evaluation { invalid: None, answer, calls })
+    }
+}
+
+/// A session for kwctl with these lookups and their answers.
+fn recorded(calls: &[Call], registries: &Registries) -> Result<String> {
+    let entries = calls.iter().map(|(operation, image)| {
+        let call = if operation == "v1/manifest_digest" { "OciManifestDigest" } else { "OciManifest" };
+        json!({
+            "type": "Exchange",
+            "request": format!("!{call}\nimage: {image}\n"),
+            "response": match registries.answer(operation, image) {
+                Ok(answer) => json!({"type": "Success", "payload": answer.to_string()}),
+                Err(error) => json!({"type": "Error", "message": error}),
+            },
+        })
+    });
+    Ok(yaml_serde::to_string(&entries.collect::<Vec<Value>>())?)
+}
+
+/// The answer of the module, made from an `AdmissionResponse`.
+fn answer(response: &Value, object: &Value) -> Result<Value> {
+    let mut mutated = Value::Null;
+    if let Some(patch) = response["patch"].as_str() {
+        let patch: json_patch::Patch = serde_json::from_slice(&STANDARD.decode(patch)?)?;
+        mutated = object.clone();
+        json_patch::patch(&mut mutated, &patch)?;
+    }
+    Ok(json!({
+        "accepted": response["allowed"],
+        "message": response["status"]["message"],
+        "code": response["status"]["code"],
+        "mutated_object": mutated,
+        "audit_annotations": response["auditAnnotations"],
+        "warnings": response["warnings"],
+    }))
+}

@@ -1,0 +1,16 @@
+//! The rows of `e2e-tests/rows`: what this policy does, as data. This crate reads them and runs them on the crate, on the
+//! module in the embedded host, and in kwctl. `e2e-tests/rows/README.md` says how a row is written.
+
+mod case;
+mod host;
+mod native;
+mod notation;
+mod outcome;
+mod registry;
+mod row;
+
+pub use case::Case;
+pub use host::{Evaluation, Host, Kwctl};
+pub use native::Native;
+pub use registry::Registries;
+pub use row::{Row, folder, rows};

@@ -1,0 +1,189 @@
+//! Rows, as the files in `e2e-tests/rows` have them. `e2e-tests/rows/README.md` says what they mean.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::notation::written_out;
+use crate::registry::Image;
+
+/// A row, with what its table says for all of its rows. A list means that the row holds for each of its values.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The file and the line where the row begins.
+    pub place: String,
+    /// The values of [`Given`], or lists of them.
+    pub(crate) given: Value,
+    pub(crate) expected: Expected,
+}
+
+/// What a case of a row sends.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Given {
+    pub(crate) kind: Option<String>,
+    pub(crate) pod: Option<String>,
+    pub(crate) review: Option<String>,
+    pub(crate) old: Option<String>,
+    pub(crate) mode: Option<String>,
+    pub(crate) settings: Value,
+    pub(crate) set: Edits,
+    pub(crate) request: Edits,
+    pub(crate) registry: BTreeMap<String, Image>,
+}
+
+impl Given {
+    /// The keys whose values may be lists, so that a row has several cases.
+    pub(crate) const EACH: [&str; 9] = ["review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode"];
+}
+
+/// What comes out. Nothing given means: accepted untouched, without a warning and without a finding.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Expected {
+    pub(crate) after: Option<String>,
+    pub(crate) has: Edits,
+    pub(crate) rejected: Option<Lines>,
+    pub(crate) code: Option<u64>,
+    pub(crate) warned: Option<Lines>,
+    pub(crate) findings: Option<Entries>,
+    pub(crate) changes: Option<Entries>,
+    pub(crate) record: Option<Entries>,
+    pub(crate) lookups: Option<Entries>,
+    pub(crate) asked: Option<Vec<String>>,
+    pub(crate) invalid: Option<Lines>,
+}
+
+/// Values by their path.
+pub(crate) type Edits = BTreeMap<String, Value>;
+
+/// Entries of an audit annotation: objects, or `rule container...` and `image failure action`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Entries {
+    Many(Vec<Value>),
+    One(String),
+}
+
+impl Entries {
+    /// Whether the row has all keys of an entry.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Self::Many(entries) if entries.iter().any(Value::is_object))
+    }
+
+    /// The entries, each about one container.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        let entries = match self {
+            Self::Many(entries) => entries,
+            Self::One(entry) => &vec![entry.as_str().into()],
+        };
+        let single = |entry: &Value| -> Vec<Value> {
+            let words: Vec<&str> = entry.as_str().into_iter().flat_map(|entry| entry.split(' ')).collect();
+            match words.split_first() {
+                Some((rule, containers)) if is_rule(rule) => {
+                    containers.iter().map(|container| format!("{rule} {container}").into()).collect()
+                }
+                _ => vec![entry.clone()],
+            }
+        };
+        entries.iter().flat_map(single).collect()
+    }
+}
+
+/// Whether a text is the id of a rule.
+pub(crate) fn is_rule(text: &str) -> bool {
+    const RULES: [&str; 9] = [
+        "invalid-image", "stuck-pull", "disallowed-policy", "registry", "weak-check", "missing-check", "default",
+        "stale-check", "pull-once",
+    ];
+    RULES.contains(&text)
+}
+
+/// One line, or a list of lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Lines {
+    Many(Vec<String>),
+    One(String),
+}
+
+impl Lines {
+    pub(crate) fn lines(&self) -> &[String] {
+        match self {
+            Self::Many(lines) => lines,
+            Self::One(line) => std::slice::from_ref(line),
+        }
+    }
+}
+
+const KEYS: [&str; 20] = [
+    "review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode", "after", "has", "rejected", "code",
+    "warned", "findings", "changes", "record", "lookups", "asked", "invalid",
+];
+
+/// The folder with the rows.
+#[must_use]
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rows")
+}
+
+/// The rows of all files.
+///
+/// # Errors
+/// If a file is no stream of tables, or if a row has an unknown key.
+pub fn rows() -> Result<Vec<Row>> {
+    let files = fs::read_dir(folder()).context("cannot read e2e-tests/rows")?;
+    let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "yaml"));
+    files.sort();
+    let rows: Result<Vec<Vec<Row>>> = files.iter().map(|file| read(file)).collect();
+    Ok(rows?.concat())
+}
+
+fn read(file: &Path) -> Result<Vec<Row>> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other line does.
+    let lines = text.lines().enumerate().filter(|(_, line)| line.starts_with("- "));
+    let mut places = lines.map(|(index, _)| format!("e2e-tests/rows/{name}:{}", index + 1));
+    let mut rows = Vec::new();
+    for document in yaml_serde::Deserializer::from_str(&text) {
+        let mut table = Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
+        written_out(&mut table);
+        let Some(Value::Array(list)) = table.as_object_mut().and_then(|table| table.remove("rows")) else {
+            bail!("a table of {name} has no list `rows`");
+        };
+        for row in list {
+            let place = places.next().with_context(|| format!("a row of {name} doesn't begin with `- `"))?;
+            let given = merged(table.clone(), row);
+            let keys: Vec<&String> = given.as_object().into_iter().flat_map(Map::keys).collect();
+            let unknown = keys.iter().find(|key| !KEYS.contains(&key.as_str()));
+            ensure!(unknown.is_none(), "{place}: a row has no key {unknown:?}, but {KEYS:?}");
+            let expected = Expected::deserialize(&given).with_context(|| place.clone())?;
+            rows.push(Row { place, given, expected });
+        }
+    }
+    ensure!(places.next().is_none(), "a line of {name} begins with `- `, and is no row");
+    Ok(rows)
+}
+
+/// `base` with the values of `row`. Objects are merged, and each object of a list is merged with `base`.
+pub(crate) fn merged(base: Value, row: Value) -> Value {
+    match (base, row) {
+        (Value::Object(mut base), Value::Object(row)) => {
+            for (key, value) in row {
+                let before = base.remove(&key).unwrap_or_default();
+                base.insert(key, merged(before, value));
+            }
+            base.into()
+        }
+        (base @ Value::Object(_), Value::Array(row)) => {
+            row.into_iter().map(|value| merged(base.clone(), value)).collect()
+        }
+        (_, row) => row,
+    }
+}
