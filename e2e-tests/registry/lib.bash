@@ -1,11 +1,8 @@
-# Registries for the end-to-end tests, on free ports of 127.0.0.1, and checks of lookups.
+# Registries for the end-to-end tests, on free ports of 127.0.0.1.
 #
-# `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that
-# fails on demand (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file
-# starts servers in setup_file, and stops all of them with `stop_servers` in teardown_file.
-#
-# `consult` is `evaluate` for requests that lead to lookups. `consult` records or replays the host
-# calls. It checks that no raw error of a host is in the answer.
+# `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that fails on demand
+# (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file starts servers in setup_file, and
+# stops all of them with `stop_servers` in teardown_file.
 
 # All programs connect to the loopback without a proxy. Hosts have no credentials, unless a test gives
 # them some.
@@ -84,6 +81,8 @@ version: 0.1
 storage:
   filesystem:
     rootdirectory: $dir/storage
+  delete:
+    enabled: true
 http:
   addr: 127.0.0.1:0
 YAML
@@ -105,11 +104,6 @@ start_faulty_registry() {
     started faulty "127.0.0.1:$port"
 }
 
-# requests: prints the number of lookups at the faulty registry. Each lookup begins with one HEAD.
-requests() {
-  grep -c '^HEAD ' "$BATS_FILE_TMPDIR/servers/faulty.log" || true
-}
-
 # started NAME ADDRESS: lets hosts use the registry without TLS. Prints its address.
 started() {
   local sources=$BATS_FILE_TMPDIR/sources.yml
@@ -127,7 +121,7 @@ descriptor() {
   content=$(mktemp -p "$1")
   cat >"$content"
   digest=$(sha256sum <"$content" | cut -d ' ' -f 1)
-  in_jq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
+  gojq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
     --argjson size "$(wc -c <"$content")" '{mediaType: $type, digest: $digest, size: $size}'
   mv "$content" "$1/blobs/sha256/$digest"
 }
@@ -139,13 +133,13 @@ image() {
   [[ $2 != */* ]] || os=${2%/*}
   layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
   diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
-  config=$(in_jq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
+  config=$(gojq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
     {architecture: $arch, os: $os, config: {Labels: {content: $content}},
      rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
-  in_jq -nc --argjson config "$config" --argjson layer "$layer" '
+  gojq -nc --argjson config "$config" --argjson layer "$layer" '
     {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
      config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
-    in_jq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
+    gojq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
 }
 
 # publish IMAGE CONTENT [PLATFORM...]: pushes an index if two or more platforms are given, else an image for
@@ -157,7 +151,7 @@ publish() {
   echo '{"imageLayoutVersion":"1.0.0"}' >"$dir/oci-layout"
   if ((${#architectures[@]} > 1)); then
     root=$(for architecture in "${architectures[@]}"; do image "$dir" "$architecture" "$2"; done |
-      in_jq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
+      gojq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
       descriptor "$dir" index.v1+json)
   else
     root=$(image "$dir" amd64 "$2")
@@ -174,107 +168,4 @@ digest_of() {
   raw=sha256:$("${inspect[@]}" --raw "docker://$1" | sha256sum | cut -d ' ' -f 1)
   same "skopeo's digests" "$digest" "$raw"
   echo "$digest"
-}
-
-# ---- the policy -----------------------------------------------------------------------------
-
-# Words by which a sentence tells why there is no answer: a class of failures, or an image that was not looked up.
-declare -gA told=(
-  [notFound]='exist'
-  [denied]='pull secret'
-  [rateLimited]='rate limit'
-  [unreachable]='gives no answer'
-  [unknown]='not understood'
-  [down]='just gave no answer'
-  [limit]='registry.maxLookups'
-  [notGranted]='hostCapabilities'
-)
-# Words by which a warning tells what was done.
-declare -gA done=([KeepTag]=kept [UseCached]=cached)
-
-# Further flags for the host. A test may set them.
-host_flags=()
-# A recorded session that replaces the registries.
-replay=
-
-# ask REQUEST SETTINGS ANSWER: replaces `ask` of lib.bash, and also records or replays the host calls.
-ask() {
-  local calls=(--record-host-capabilities-interactions "$3.session")
-  [[ -z $replay ]] || calls=(--replay-host-capabilities-interactions "$replay")
-  # The embedded host needs no list of the registries that speak HTTP.
-  ! real_host || [[ ! -e $BATS_FILE_TMPDIR/sources.yml ]] || calls+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
-  "$KWCTL" run --request-path "$1" --settings-json "$2" "${host_flags[@]}" "${calls[@]}" "${transcript[@]}" "$POLICY" \
-    >"$3" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null
-}
-
-# with [SETTINGS-OF-REGISTRY [OTHER-SETTINGS]]: prints settings. The arguments have no braces around
-# them. All images are looked up, unless the first argument begins with the key `images`.
-lookup=Pin
-with() {
-  local images='"images":["*"],'
-  [[ $1 != '"images"'* ]] || images=
-  echo "{\"registry\":{$images\"lookup\":\"$lookup\"${1:+,$1}}${2:+,$2}}"
-}
-pin=$(with '')
-
-# The images of a recorded session, one on each line.
-images_of() {
-  sed -n 's/^    image: //p' "$1"
-}
-
-# consult [SETTINGS]: sends the request. Sets the variables of `evaluate`, and also `lookups` (JSON) and
-# `asked` (the images that were looked up, one on each line).
-consult() {
-  local answer=$BATS_TEST_TMPDIR/answer.json raw
-  rm -f "$answer".*session
-  evaluate "$@"
-  asked=
-  [[ -n $replay ]] || asked=$(images_of "$answer.session")
-  { read -r lookups && read -r raw; } < <(in_jq -r '
-    (.auditAnnotations.lookups // "[]"),
-    (if .patch then .patch |= @base64d else . end | tostring
-      | [match("https?:|caused by|os error|error (sending|following)|callback|host error|envelope|code: [0-9]|\\burl\\b|/v2/|stack backtrace|\\x1b|\\\\u001b"; "gi").string]
-      | join(", "))' "$answer")
-  [[ -z $raw ]] || fail "something of the host's own text is in the answer: $raw"
-}
-
-# asked_for [IMAGE...]: exactly these images were looked up, in this order.
-asked_for() {
-  local IFS=$'\n'
-  same lookups "$*" "$asked"
-}
-
-# failed [IMAGE FAILURE ASKED ACTION]...: the audit annotation `lookups` has exactly these lookups.
-failed() {
-  local expected=()
-  while (($# > 0)); do
-    expected+=("{\"image\":\"$1\",\"failure\":\"$2\",\"asked\":$3,\"action\":\"$4\"}")
-    shift 4
-  done
-  same 'failed lookups' "$(printf '%s\n' "${expected[@]}" | sort)" "$(sed 's/^\[//; s/\]$//; s/},{/}\n{/g' <<<"$lookups" | sort)"
-}
-
-# kept: accepted unchanged. It may have warnings and findings.
-kept() {
-  [[ $allowed == true && -z $patch ]] || fail "not kept"
-}
-
-# told_of [ROW...] [IMAGE REASON ACTION]...: there are exactly these warnings, about findings and about failed
-# lookups. REASON is a key of `told`. ACTION is one of the settings, with words of the warning if it doesn't tell
-# this action. The warnings about lookups come last, sorted by image.
-told_of() {
-  local rows=() lookups=() failure action
-  while [[ ${1:-} == *' '* ]]; do
-    rows+=("$1")
-    shift
-  done
-  while (($# > 0)); do
-    failure=$2 action=$3
-    [[ $failure != down && $failure != limit ]] || failure=unreachable
-    [[ $action == *' '* ]] || action+=" ${done[$action]}"
-    lookups+=("lookup $1 $failure $action ${told[$2]}")
-    shift 3
-  done
-  ((${#lookups[@]} == 0)) || mapfile -t -O "${#rows[@]}" rows < <(printf '%s\n' "${lookups[@]}" | LC_ALL=C sort)
-  warned "${rows[@]}"
 }

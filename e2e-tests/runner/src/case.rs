@@ -1,7 +1,6 @@
 //! The cases of a row: requests, settings and registries.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::notation::{lengthened, set, spec_of_places};
 use crate::registry::Registries;
-use crate::row::{Edits, Given, Row, merged};
+use crate::row::{Edits, Given, Row, merged, path};
 
 /// A request of a row, with the settings and the registries.
 #[derive(Clone, Debug)]
@@ -63,10 +62,13 @@ fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
     let given = Given::deserialize(given)?;
     let has_null = |edits: &Edits| edits.values().any(Value::is_null);
     let nulls = if has_null(&given.set) || has_null(&given.request) { &[Some(Value::Null), None][..] } else { &[None] };
-    let settings = match &given.mode {
-        Some(mode) => merged(json!({}), merged(given.settings.clone(), json!({"mode": mode}))),
-        None => given.settings.clone(),
-    };
+    let mut settings = given.settings.clone();
+    if let Some(name) = &given.example {
+        settings = merged(example(name)?, settings);
+    }
+    if let Some(mode) = &given.mode {
+        settings = merged(settings, json!({"mode": mode}));
+    }
     let cases = nulls.iter().map(|null| {
         let mut values = values.to_vec();
         values.extend(null.is_some().then(|| "null".to_owned()));
@@ -147,10 +149,19 @@ impl Given {
     }
 }
 
+/// The settings of the first policy in an example.
+fn example(name: &str) -> Result<Value> {
+    let text = fs::read_to_string(path(&format!("examples/{name}.yaml")));
+    let text = text.with_context(|| format!("there is no example {name}"))?;
+    let first = yaml_serde::Deserializer::from_str(&text).next().context("an empty example")?;
+    let mut policy = Value::deserialize(first)?;
+    Ok(policy["spec"]["settings"].take())
+}
+
 /// The request of a captured review.
 fn captured(name: &str) -> Result<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../test_data/reviews/{name}.json"));
-    let text = fs::read_to_string(&path).with_context(|| format!("there is no review {name}"))?;
+    let text = fs::read_to_string(path(&format!("test_data/reviews/{name}.json")));
+    let text = text.with_context(|| format!("there is no review {name}"))?;
     let mut review: Value = serde_json::from_str(&text)?;
     Ok(review["request"].take())
 }

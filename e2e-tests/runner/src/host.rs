@@ -46,8 +46,9 @@ impl<P: Policy> Host for P {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let payload = json!({"request": case.request, "settings": case.settings}).to_string();
         let answer = self.validate(payload.as_bytes(), case.registries.host(&calls)).map_err(|error| anyhow!(error))?;
+        let answer: Value = serde_json::from_slice(&answer)?;
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Evaluation { invalid: None, answer: serde_json::from_slice(&answer)?, calls })
+        Ok(Evaluation { invalid: None, answer, calls })
     }
 }
 

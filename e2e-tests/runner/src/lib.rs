@@ -13,4 +13,4 @@ pub use case::Case;
 pub use host::{Evaluation, Host, Kwctl};
 pub use native::Native;
 pub use registry::Registries;
-pub use row::{Row, folder, rows};
+pub use row::{Row, rows};

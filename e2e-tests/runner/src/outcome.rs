@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::case::{Case, pod_spec};
 use crate::host::Evaluation;
 use crate::notation::{get, lengthened, places_of_spec, repeated, short_digests, text, tidy};
-use crate::row::{Entries, Expected, Lines, Row, is_rule};
+use crate::row::{Entries, Expected, Lines, Row, is_short};
 
 impl Row {
     /// Returns what is not as the row expects: what was expected and what came, both as a row is written.
@@ -225,12 +225,6 @@ fn tell(sentences: &[String], expected: Option<&Lines>, outcome: &Outcome) -> bo
     let expected: Vec<String> = expected.iter().flat_map(|lines| lines.lines()).flat_map(|line| repeated(line)).collect();
     sentences.len() == expected.len()
         && sentences.iter().zip(&expected).all(|(sentence, line)| tells(&short_digests(sentence), &short_digests(line), outcome))
-}
-
-/// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
-pub(crate) fn is_short(line: &str) -> bool {
-    let first = line.split(' ').next().unwrap_or_default();
-    is_rule(first) || first == "lookup" || line.contains(" …")
 }
 
 /// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its

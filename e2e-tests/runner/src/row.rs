@@ -29,8 +29,9 @@ pub(crate) struct Given {
     pub(crate) pod: Option<String>,
     pub(crate) review: Option<String>,
     pub(crate) old: Option<String>,
-    pub(crate) mode: Option<String>,
+    pub(crate) example: Option<String>,
     pub(crate) settings: Value,
+    pub(crate) mode: Option<String>,
     pub(crate) set: Edits,
     pub(crate) request: Edits,
     pub(crate) registry: BTreeMap<String, Image>,
@@ -38,7 +39,8 @@ pub(crate) struct Given {
 
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
-    pub(crate) const EACH: [&str; 9] = ["review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode"];
+    pub(crate) const EACH: [&str; 10] =
+        ["review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode"];
 }
 
 /// What comes out. Nothing given means: accepted untouched, without a warning and without a finding.
@@ -94,6 +96,13 @@ impl Entries {
     }
 }
 
+/// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
+pub(crate) fn is_short(line: &str) -> bool {
+    let first = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches("× ");
+    let first = first.split(' ').next().unwrap_or_default();
+    is_rule(first) || first == "lookup" || line.contains(" …")
+}
+
 /// Whether a text is the id of a rule.
 pub(crate) fn is_rule(text: &str) -> bool {
     const RULES: [&str; 9] = [
@@ -120,15 +129,39 @@ impl Lines {
     }
 }
 
-const KEYS: [&str; 20] = [
-    "review", "kind", "pod", "old", "set", "request", "registry", "settings", "mode", "after", "has", "rejected", "code",
+const KEYS: [&str; 21] = [
+    "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode", "after", "has", "rejected", "code",
     "warned", "findings", "changes", "record", "lookups", "asked", "invalid",
 ];
 
-/// The folder with the rows.
-#[must_use]
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rows")
+/// A path from the root of the repository.
+pub(crate) fn path(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+impl Row {
+    /// The name of the row's file, without the folder.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        let file = self.place.rsplit('/').next().unwrap_or_default();
+        file.split(':').next().unwrap_or_default()
+    }
+
+    /// The captured reviews that this row sends.
+    #[must_use]
+    pub fn reviews(&self) -> Vec<&str> {
+        match &self.given["review"] {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            name => name.as_str().into_iter().collect(),
+        }
+    }
+
+    /// The sentences that this row quotes whole.
+    pub fn quotes(&self) -> impl Iterator<Item = &str> {
+        let Expected { rejected, warned, invalid, .. } = &self.expected;
+        let lines = [rejected, warned, invalid].into_iter().flatten().flat_map(Lines::lines);
+        lines.map(String::as_str).filter(|line| !is_short(line))
+    }
 }
 
 /// The rows of all files.
@@ -136,7 +169,7 @@ pub fn folder() -> PathBuf {
 /// # Errors
 /// If a file is no stream of tables, or if a row has an unknown key.
 pub fn rows() -> Result<Vec<Row>> {
-    let files = fs::read_dir(folder()).context("cannot read e2e-tests/rows")?;
+    let files = fs::read_dir(path("e2e-tests/rows")).context("cannot read e2e-tests/rows")?;
     let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "yaml"));
     files.sort();

@@ -1,4 +1,8 @@
-//! Runs the rows on this policy's crate.
+//! Runs the rows on this policy's crate, and checks the rows themselves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use consistent_pull_policy_rows::{Host, Native, rows};
 
@@ -12,6 +16,31 @@ fn the_crate_does_what_the_rows_say() {
             differences.extend(row.difference(&case, &evaluation));
         }
     }
-    assert!(count > 0);
-    assert!(differences.is_empty(), "{} differences\n{}", differences.len(), differences.join("\n"));
+    assert!(differences.is_empty(), "{} of {count} cases\n{}", differences.len(), differences.join("\n"));
+}
+
+/// A sentence that changes is changed in one row.
+#[test]
+fn each_sentence_is_quoted_whole_in_one_row() {
+    let mut quoted = BTreeSet::new();
+    for row in rows().expect("the rows") {
+        let new: BTreeSet<&str> = row.quotes().collect();
+        for sentence in new {
+            assert!(quoted.insert(sentence.to_owned()), "{}: {sentence}", row.place);
+        }
+    }
+    assert!(quoted.len() > 50, "{}", quoted.len());
+}
+
+#[test]
+fn each_captured_review_has_a_row() {
+    let rows = rows().expect("the rows");
+    let reviews: BTreeSet<&str> = rows.iter().flat_map(|row| row.reviews()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test_data/reviews");
+    for file in fs::read_dir(folder).expect("the reviews") {
+        let file = file.expect("a file").file_name();
+        let name = file.to_string_lossy();
+        let name = name.trim_end_matches(".json");
+        assert!(reviews.contains(name), "no row has {name}");
+    }
 }
