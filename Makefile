@@ -7,6 +7,7 @@
 .NOTPARALLEL:
 
 POLICY := consistent-pull-policy
+VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 WASM_TARGET := wasm32-unknown-unknown
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 XTASK := $(TARGET_DIR)/xtask/xtask
@@ -77,7 +78,8 @@ policy.wasm: xtask ## Build the module
 
 .PHONY: annotated-policy.wasm
 annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and README.md to it
-	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path README.md --output-path $@ policy.wasm
+	@hack/absolute-links.sh "v$(VERSION)" <README.md >"$(TARGET_DIR)/README.md"
+	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path "$(TARGET_DIR)/README.md" --output-path $@ policy.wasm
 
 .PHONY: fmt
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
@@ -248,7 +250,7 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@[ -n "$(REGISTRY)" ] || { echo "publish: name a registry: make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
 	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" push annotated-policy.wasm \
-		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
+		"registry://$(REGISTRY)/$(POLICY):v$(VERSION)"
 
 .PHONY: report
 report: ## Print the lines of code by purpose, and the words of the pages
