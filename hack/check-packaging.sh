@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the files that describe this policy name the same version, and that Artifact Hub's package is
-# up to date, and so are the settings beside the examples. With the tag of a release, it also checks the tag, and that the changelog has this version.
+# up to date. With the tag of a release, it also checks the tag, and that the changelog has this version.
 #
 #   hack/check-packaging.sh [v<version>]
 set -euo pipefail
@@ -37,6 +37,5 @@ while IFS=: read -r file line reference; do
 done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md .github docs examples)
 
 hack/artifacthub-pkg.sh --check || status=1
-hack/example-settings.sh --check || status=1
 
 exit "$status"

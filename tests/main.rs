@@ -7,6 +7,5 @@ mod bytes;
 mod documentation;
 mod every_setting_is_listed;
 mod examples;
-mod prefilter;
 mod rancher_form;
 mod schema;

@@ -2,20 +2,20 @@
 
 pub(crate) mod every_setting;
 
-use consistent_pull_policy::lookup::RegistryClient;
+use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate;
-use oci_spec::image::Platform;
+use oci_spec::image::ImageIndex;
 use serde_json::{Value, json};
 
 /// Registries that have no image.
 pub(crate) struct NoRegistry;
 
-impl RegistryClient for NoRegistry {
-    fn manifest_digest(&mut self, _: &str) -> Result<String, String> {
+impl Client for NoRegistry {
+    fn digest(&mut self, _: &str) -> Result<String, String> {
         Err("no registry".to_owned())
     }
 
-    fn platforms(&mut self, _: &str) -> Result<Option<Vec<Platform>>, String> {
+    fn index(&mut self, _: &str) -> Result<Option<ImageIndex>, String> {
         Err("no registry".to_owned())
     }
 }

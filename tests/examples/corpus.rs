@@ -1,0 +1,178 @@
+//! The corpus: the requests that create the Pods of `test_data/pods`, and the captured requests of `test_data/reviews`
+//! that create a Pod or a Job.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use consistent_pull_policy::image::Reference;
+use serde_json::{Value, json};
+
+use super::admission::Registries;
+use super::{documents, files};
+
+/// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has the label of
+/// every-pod.yaml, and the label of a Job's Pod unless its `restartPolicy` is `Always`.
+pub(super) fn requests() -> Vec<Value> {
+    let read = |path| fs::read_to_string(path).expect("a file of the corpus");
+    let pods = files("test_data/pods", "yaml").into_iter().map(|path| {
+        let mut pod = documents(&read(path)).remove(0);
+        fill_in_pull_policies(&mut pod["spec"]);
+        let labels = &mut pod["metadata"]["labels"];
+        labels["image-checks"] = json!("true");
+        if pod["spec"]
+            .get("restartPolicy")
+            .is_some_and(|policy| policy != "Always")
+        {
+            pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] = json!("job");
+        }
+        json!({
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "operation": "CREATE",
+            "namespace": pod["metadata"]["namespace"],
+            "userInfo": {"username": "jane"},
+            "object": pod,
+        })
+    });
+    let reviews = files("test_data/reviews", "json").into_iter().map(|path| {
+        let mut review: Value = serde_json::from_str(&read(path)).expect("a review is JSON");
+        review["request"].take()
+    });
+    let created = reviews.filter(|request| {
+        // Audits name no user.
+        request["operation"] == "CREATE"
+            && ["Pod", "Job"].contains(&request["kind"]["kind"].as_str().expect("a kind"))
+            && request["userInfo"]["username"].is_string()
+    });
+    let mut requests: Vec<Value> = pods.chain(created).collect();
+    for request in &mut requests {
+        // They are long, and nothing reads them.
+        request["object"]["metadata"]["managedFields"].take();
+    }
+    assert!(requests.len() > 50, "{}", requests.len());
+    requests
+}
+
+/// Writes the pull policies that the API server writes before it calls a webhook.
+fn fill_in_pull_policies(spec: &mut Value) {
+    let fill_in = |place: &mut Value, image: &str, key: &str| {
+        if place[key].is_null() {
+            let image = place[image].as_str().unwrap_or_default();
+            let tag = Reference::parse(image)
+                .map(|r| r.tag().or(r.digest().is_none().then_some("latest")) == Some("latest"));
+            place[key] = json!(if tag == Ok(true) {
+                "Always"
+            } else {
+                "IfNotPresent"
+            });
+        }
+    };
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+        containers
+            .into_iter()
+            .flatten()
+            .for_each(|c| fill_in(c, "image", "imagePullPolicy"));
+    }
+    let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
+    let images = volumes
+        .into_iter()
+        .flatten()
+        .filter_map(|volume| volume.get_mut("image"));
+    images.for_each(|image| fill_in(image, "reference", "pullPolicy"));
+}
+
+fn elements<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> {
+    spec[list].as_array().into_iter().flatten()
+}
+
+/// The Pod spec of a Pod or a Job.
+fn spec_of(object: &Value) -> &Value {
+    object["spec"]
+        .pointer("/template/spec")
+        .unwrap_or(&object["spec"])
+}
+
+/// The registry of an image whose node asks the registry although it has the image.
+fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
+    let image = image.as_str().filter(|_| pull_policy == "Always")?;
+    let repository = Reference::parse(image).ok()?.repository().to_string();
+    repository.split('/').next().map(str::to_owned)
+}
+
+/// The registries that a container's start asks: that of its own image, and those of the image volumes that it mounts.
+fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
+    let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
+    let mounted: Vec<&str> = mounts.collect();
+    let is_mounted = |volume: &&Value| {
+        volume["name"]
+            .as_str()
+            .is_some_and(|name| mounted.contains(&name))
+    };
+    let volumes = elements(spec, "volumes")
+        .filter(is_mounted)
+        .map(|volume| &volume["image"]);
+    asked(&container["image"], &container["imagePullPolicy"])
+        .into_iter()
+        .chain(volumes.filter_map(|image| asked(&image["reference"], &image["pullPolicy"])))
+        .collect()
+}
+
+/// The registries that a Pod's start asks. A reboot of the node starts init containers again, so it asks them again.
+pub(super) fn asked_at_start(object: &Value) -> BTreeSet<String> {
+    let spec = spec_of(object);
+    let containers = elements(spec, "initContainers").chain(elements(spec, "containers"));
+    containers
+        .flat_map(|container| asked_by(container, spec))
+        .collect()
+}
+
+/// The registries that the node asks when one app container of a Pod has ended, and starts again. Each comes with the
+/// container's name.
+pub(super) fn asked_at_restart(object: &Value) -> BTreeSet<(String, String)> {
+    let spec = spec_of(object);
+    let of_container = |container: &Value| {
+        let name = container["name"].to_string();
+        asked_by(container, spec)
+            .into_iter()
+            .map(move |registry| (name.clone(), registry))
+    };
+    elements(spec, "containers")
+        .flat_map(of_container)
+        .collect()
+}
+
+/// Whether a Pod doesn't start completely on a node that has all of its images.
+pub(super) fn waits(object: &Value, registries: Registries) -> bool {
+    asked_at_start(object)
+        .iter()
+        .any(|registry| registries.lacks(registry))
+}
+
+/// How many app containers start on a node that has all images, while all registries are away.
+pub(super) fn started(object: &Value) -> usize {
+    let spec = spec_of(object);
+    let starts = |container: &&Value| asked_by(container, spec).is_empty();
+    let is_initialized = elements(spec, "initContainers").all(|container| starts(&container));
+    if is_initialized {
+        elements(spec, "containers").filter(starts).count()
+    } else {
+        0
+    }
+}
+
+/// Whether a container may run an old image of its node because of a policy: its author wrote `Always`, and now nothing
+/// in the Pod pulls this image with `Always`, or by its digest.
+pub(super) fn may_run_an_old_image(before: &Value, after: &Value) -> bool {
+    let containers = |object| {
+        let spec = spec_of(object);
+        elements(spec, "initContainers").chain(elements(spec, "containers"))
+    };
+    let is_always = |container: &&Value| container["imagePullPolicy"] == "Always";
+    containers(before).filter(is_always).any(|before| {
+        let mut now = containers(after).filter(|container| container["name"] == before["name"]);
+        let image = &now.next().expect("the container")["image"];
+        let is_pinned = image.as_str().is_some_and(|image| image.contains('@'));
+        !is_pinned && !containers(after).any(|c| c["image"] == *image && is_always(&c))
+    })
+}

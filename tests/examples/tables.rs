@@ -1,0 +1,311 @@
+//! The tables of examples/README.md. They are worked out on the corpus, with the module's answers. The patterns of the
+//! examples name invented registries, so the tables take each pattern for `*`.
+//!
+//! `TABLES=write cargo test --test policy tables` writes them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::admission::{Policy, Registries, admit};
+use super::corpus::{
+    asked_at_restart, asked_at_start, may_run_an_old_image, requests, started, waits,
+};
+
+const FIRST: &str = "consistent-pull-policy-every-pod-volumes";
+const SECOND: &str = "consistent-pull-policy-second-policy";
+
+/// What the tables are made of.
+pub(super) struct Tables {
+    /// The policies that the API server calls.
+    policies: Vec<Policy>,
+    requests: Vec<Sample>,
+}
+
+/// A request of the corpus.
+struct Sample {
+    request: Value,
+    /// The names of the policies that select it.
+    selected_by: Vec<String>,
+}
+
+impl Tables {
+    pub(super) fn new() -> Self {
+        let mut policies = super::policies();
+        policies.retain(|policy| !super::only_audits(policy));
+        for policy in &mut policies {
+            let settings = &mut policy.spec["settings"];
+            let lists = [
+                ("images", "requireAlways"),
+                ("images", "forbidAlways"),
+                ("registry", "images"),
+            ];
+            for (section, list) in lists {
+                if !settings[section][list].is_null() {
+                    settings[section][list] = json!(["*"]);
+                }
+            }
+        }
+        assert!(policies.len() > 8, "{}", policies.len());
+        let sample = |request| {
+            let selecting = policies.iter().filter(|policy| policy.selects(&request));
+            let selected_by = selecting.map(|policy| policy.name.clone()).collect();
+            Sample {
+                request,
+                selected_by,
+            }
+        };
+        let requests = requests().into_iter().map(sample).collect();
+        Self { policies, requests }
+    }
+
+    /// The requests that all of these policies select.
+    fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
+        let is_selected = |sample: &&Sample| {
+            policies
+                .iter()
+                .all(|policy| sample.selected_by.contains(&policy.name))
+        };
+        self.requests
+            .iter()
+            .filter(is_selected)
+            .map(|sample| &sample.request)
+    }
+
+    /// The policy, with its first policy if it is the second one: the second policy says something only about Pods
+    /// that its first policy has seen.
+    fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
+        let first = self
+            .policies
+            .iter()
+            .find(|policy| policy.name == FIRST)
+            .expect("the first policy");
+        if policy.name == SECOND {
+            vec![first, policy]
+        } else {
+            vec![policy]
+        }
+    }
+
+    /// Whether two policies stand together on a request: alone and in both orders they accept it, the orders give the
+    /// same object, and neither would change this object again.
+    fn stand_together(&self, one: &Policy, other: &Policy, request: &Value) -> bool {
+        let [one_alone, other_alone] = [one, other].map(|policy| self.with_first(policy));
+        let outcome = |policies: &[&Policy]| admit(policies, request, Registries::Up);
+        let result = outcome(&[&*one_alone, &other_alone].concat());
+        let reversed = outcome(&[&*other_alone, &one_alone].concat());
+        let (Ok(object), Ok(_)) = (&result, &reversed) else {
+            return outcome(&one_alone).is_err() || outcome(&other_alone).is_err();
+        };
+        let mut again = request.clone();
+        again["object"] = object.clone();
+        let keeps = |policy| admit(&[policy], &again, Registries::Up) == result;
+        result == reversed && keeps(one) && keeps(other)
+    }
+
+    /// For each pair of files that select a common object: the number of objects on which they don't stand together.
+    pub(super) fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
+        let mut pairs = BTreeMap::new();
+        for (index, one) in self.policies.iter().enumerate() {
+            for other in &self.policies[index + 1..] {
+                for request in self.selected(&[one, other]) {
+                    let conflicts = usize::from(!self.stand_together(one, other, request));
+                    *pairs.entry((&*one.file, &*other.file)).or_default() += conflicts;
+                    *pairs.entry((&*other.file, &*one.file)).or_default() += conflicts;
+                }
+            }
+        }
+        pairs
+    }
+
+    fn table_of_pairs(&self) -> String {
+        let pairs = self.pairs();
+        let files = || self.policies.iter().map(|policy| &*policy.file);
+        let rows = files().map(|file| {
+            let list = |belongs: fn(usize) -> bool| {
+                let is_listed =
+                    |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
+                files().filter(is_listed).collect::<Vec<_>>().join(", ")
+            };
+            vec![
+                file.to_owned(),
+                list(|conflicts| conflicts == 0),
+                list(|conflicts| conflicts > 0),
+            ]
+        });
+        table(&["file", "may stand beside", "must not stand beside"], rows)
+    }
+
+    /// The objects that a policy accepts: as their authors wrote them, and as they are stored if these registries are
+    /// away at their creation.
+    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<(Value, Value)> {
+        let policies = self.with_first(policy);
+        let mut objects = Vec::new();
+        for request in self.selected(&[policy]) {
+            let in_health = admit(&policies, request, Registries::Up);
+            let outcome = admit(&policies, request, at_creation);
+            assert_eq!(
+                outcome.is_ok(),
+                in_health.is_ok(),
+                "{} rejects while a registry is away",
+                policy.name
+            );
+            objects.extend(
+                outcome
+                    .ok()
+                    .map(|object| (request["object"].clone(), object)),
+            );
+        }
+        objects
+    }
+
+    /// The largest number of objects in which a container may run an old image because of the policy.
+    pub(super) fn with_old_images(&self, policy: &Policy) -> usize {
+        let registries = [
+            Registries::Up,
+            Registries::Down,
+            Registries::DockerHubLimited,
+        ];
+        let counts = registries.map(|registries| {
+            count(&self.stored(policy, registries), |before, after| {
+                may_run_an_old_image(before, after)
+            })
+        });
+        counts.into_iter().max().unwrap_or_default()
+    }
+
+    fn table_of_incidents(&self) -> String {
+        let columns = [
+            "file",
+            "objects",
+            "policy server away",
+            "wait while the registries are away",
+            "wait at Docker Hub's limit",
+            "wait after a reboot while the registries are away",
+            "may run an old image",
+        ];
+        // How many objects wait on a node that has all of their images.
+        let waiting = |policy, at_creation, at_start| {
+            let objects = self.stored(policy, at_creation);
+            let now = count(&objects, |_, object| waits(object, at_start));
+            let without = count(&objects, |object, _| waits(object, at_start));
+            if now == without {
+                now.to_string()
+            } else {
+                format!("{now} (without the file {without})")
+            }
+        };
+        let rows = self.policies.iter().map(|policy| {
+            let is_called = policy.spec["failurePolicy"] != "Ignore";
+            vec![
+                policy.file.clone(),
+                self.stored(policy, Registries::Up).len().to_string(),
+                if is_called {
+                    "rejected, tried again"
+                } else {
+                    "created as written"
+                }
+                .to_owned(),
+                waiting(policy, Registries::Down, Registries::Down),
+                waiting(
+                    policy,
+                    Registries::DockerHubLimited,
+                    Registries::DockerHubLimited,
+                ),
+                waiting(policy, Registries::Up, Registries::Down),
+                self.with_old_images(policy).to_string(),
+            ]
+        });
+        table(&columns, rows)
+    }
+
+    fn table_of_availability(&self) -> String {
+        let columns = [
+            "file",
+            "objects",
+            "start: one registry more",
+            "start: one less",
+            "restart of a container: one registry more",
+            "restart of a container: one less",
+            "registries away: fewer containers start",
+            "registries away: more containers start",
+        ];
+        let rows = self
+            .policies
+            .iter()
+            .filter(|policy| policy.is_mutating())
+            .map(|policy| {
+                let objects = self.stored(policy, Registries::Up);
+                let counts = [
+                    objects.len(),
+                    count(&objects, |before, after| {
+                        !asked_at_start(after).is_subset(&asked_at_start(before))
+                    }),
+                    count(&objects, |before, after| {
+                        !asked_at_start(before).is_subset(&asked_at_start(after))
+                    }),
+                    count(&objects, |before, after| {
+                        !asked_at_restart(after).is_subset(&asked_at_restart(before))
+                    }),
+                    count(&objects, |before, after| {
+                        !asked_at_restart(before).is_subset(&asked_at_restart(after))
+                    }),
+                    count(&objects, |before, after| started(after) < started(before)),
+                    count(&objects, |before, after| started(after) > started(before)),
+                ];
+                [policy.file.clone()]
+                    .into_iter()
+                    .chain(counts.map(|count| count.to_string()))
+                    .collect()
+            });
+        table(&columns, rows)
+    }
+}
+
+fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
+    objects
+        .iter()
+        .filter(|(before, after)| belongs(before, after))
+        .count()
+}
+
+fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let title = line(&columns.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let rule = line(&vec!["---".to_owned(); columns.len()]);
+    let rows: Vec<Vec<String>> = rows.collect();
+    assert!(rows.len() > 3, "{rows:?}");
+    [title, rule]
+        .into_iter()
+        .chain(rows.iter().map(|row| line(row)))
+        .collect()
+}
+
+#[test]
+fn the_tables_of_the_readme_are_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/README.md");
+    let readme = fs::read_to_string(&path).expect("the README of the examples");
+    let mut written = readme.clone();
+    let tables = Tables::new();
+    for (name, table) in [
+        ("pairs", tables.table_of_pairs()),
+        ("incidents", tables.table_of_incidents()),
+        ("availability", tables.table_of_availability()),
+    ] {
+        let start = format!("<!-- table: {name} -->\n");
+        let (before, rest) = written.split_once(&start).expect("the start of a table");
+        let (_, after) = rest
+            .split_once("\n<!-- end -->")
+            .expect("the end of a table");
+        written = format!("{before}{start}{table}\n<!-- end -->{after}");
+    }
+    if std::env::var("TABLES").is_ok() {
+        return fs::write(&path, &written).expect("the README of the examples");
+    }
+    assert!(
+        readme == written,
+        "examples/README.md is not up to date:\n{written}"
+    );
+}
