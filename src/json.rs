@@ -14,15 +14,25 @@ pub(crate) struct Wrong<'v> {
 
 #[derive(Clone, Copy, Debug)]
 enum Problem {
-    /// The value must be something else, e.g. `a list`.
+    /// The value must have another type, e.g. `a list`.
     MustBe(&'static str),
+    /// The text must be one of these.
+    MustBeOneOf(&'static str),
     /// The object lacks this member.
     Lacks(&'static str),
 }
 
 impl<'v> Wrong<'v> {
-    /// A value that must be something else, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be(value: &'v Value, expected: &'static str) -> Self {
+    /// A text that must be one of these, e.g. `Always, IfNotPresent or Never`.
+    pub(crate) const fn must_be_one_of(value: &'v Value, expected: &'static str) -> Self {
+        Self {
+            value,
+            problem: Problem::MustBeOneOf(expected),
+        }
+    }
+
+    /// A value that must have another type, e.g. `a list`.
+    const fn must_be(value: &'v Value, expected: &'static str) -> Self {
         Self {
             value,
             problem: Problem::MustBe(expected),
@@ -31,8 +41,13 @@ impl<'v> Wrong<'v> {
 
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
-        let mut path = "object".to_owned();
+        let mut path = String::new();
         add_path(root, self.value, &mut path);
+        let path = if path.is_empty() {
+            "object"
+        } else {
+            path.trim_start_matches('.')
+        };
         match self.problem {
             Problem::MustBe(expected) => {
                 let found = match self.value {
@@ -45,6 +60,8 @@ impl<'v> Wrong<'v> {
                 };
                 format!("{path} must be {expected}, not {found}")
             }
+            Problem::MustBeOneOf(expected) => format!("{path} must be {expected}"),
+            Problem::Lacks(key) if path == "object" => format!("{key} is missing"),
             Problem::Lacks(key) => format!("{path}.{key} is missing"),
         }
     }

@@ -104,10 +104,6 @@ fn only_audits(policy: &Policy) -> bool {
     conditions(&policy.spec).eq(["false"])
 }
 
-fn has_lookups(policy: &Policy) -> bool {
-    policy.spec["settings"]["registry"]["lookup"].is_string()
-}
-
 /// The lines at the top of a file say the same things in the same order.
 const HEADER: [&str; 7] = [
     "For: ",
@@ -241,94 +237,116 @@ fn the_suggested_settings_are_valid() {
     assert!(count > 1, "{count}");
 }
 
-/// Each file can be applied as it is: the cluster still starts, and no incident is larger because of it.
+/// `kubectl apply` replaces an object of the same kind and name.
 #[test]
-fn each_example_is_safe_as_it_is() {
-    let pinning = policy("pin-digests");
+fn each_object_of_the_examples_has_a_name_of_its_own() {
     let mut names = BTreeSet::new();
-    for example in examples() {
-        for manifest in &example.manifests {
-            // `kubectl apply` replaces an object of the same kind and name.
-            let name = format!("{} {}", manifest["kind"], manifest["metadata"]["name"]);
-            assert!(names.insert(name.clone()), "two examples have {name}");
-        }
+    for manifest in examples().iter().flat_map(|example| &example.manifests) {
+        let name = format!("{} {}", manifest["kind"], manifest["metadata"]["name"]);
+        assert!(names.insert(name.clone()), "two examples have {name}");
     }
+}
+
+/// UPDATEs of Pods are registered only for settings that need them, and sent only if they change an image. Otherwise, while
+/// the policy server is away, no Pod could lose its finalizer.
+#[test]
+fn each_example_registers_only_what_it_acts_on() {
+    let pinning = policy("pin-digests");
     for policy in policies() {
-        let Policy {
-            file, name, spec, ..
-        } = &policy;
+        let Policy { name, spec, .. } = &policy;
         let settings = &spec["settings"];
-        // An UPDATE is sent only if it changes an image. Otherwise, while the policy server is away, no Pod could lose
-        // its finalizer.
-        let is_pin = settings["registry"]["lookup"] == "Pin";
-        let may_update = !settings["images"].is_null() || is_pin;
-        assert!(may_update || !registers_updates(&policy), "{name}");
+        let may_update = !settings["images"].is_null() || settings["registry"]["lookup"] == "Pin";
         assert_eq!(
             registers(&policy, "pods/ephemeralcontainers", "UPDATE"),
             may_update,
             "{name}"
         );
-        let own: Vec<&str> = conditions(spec).collect();
+        assert!(may_update || !registers_updates(&policy), "{name}");
+        let conditions_of_policy: Vec<&str> = conditions(spec).collect();
         if registers_updates(&policy) {
-            assert_eq!(own, conditions(&pinning.spec).collect::<Vec<_>>(), "{name}");
+            let expected: Vec<&str> = conditions(&pinning.spec).collect();
+            assert_eq!(conditions_of_policy, expected, "{name}");
         } else if !only_audits(&policy) {
-            assert_eq!(own, [""; 0], "{name}");
+            assert_eq!(conditions_of_policy, [""; 0], "{name}");
         }
-        // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
-        assert!(spec["namespaceSelector"]["matchLabels"].is_null(), "{name}");
-        let selector = spec["objectSelector"].to_string();
-        let is_of_one_controller = [
-            "buildkite.com/job-uuid\",\"operator\":\"Exists",
-            "tekton.dev/taskRun",
-        ]
-        .iter()
-        .any(|label| selector.contains(label));
-        let left_out = &spec["namespaceSelector"]["matchExpressions"][0];
+    }
+}
+
+/// A policy that selects more than one controller's Pods leaves `kube-system` out, so that the cluster can start.
+#[test]
+fn no_example_acts_on_what_the_cluster_needs_to_start() {
+    for Policy { name, spec, .. } in policies() {
+        let labels = spec["objectSelector"]["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let mut of_controllers = labels.filter(|label| {
+            label["operator"] == "Exists"
+                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
+                    .iter()
+                    .any(|key| label["key"] == *key)
+        });
+        let namespaces = &spec["namespaceSelector"];
+        let left_out = &namespaces["matchExpressions"][0];
         let leaves_out = left_out["operator"] == "NotIn"
             && strings(&left_out["values"]).contains(&"kube-system");
         assert!(
-            is_of_one_controller || leaves_out,
+            of_controllers.next().is_some() || leaves_out,
             "{name} acts in kube-system"
         );
-        if spec["failurePolicy"] == "Ignore" && !only_audits(&policy) {
-            // If the policy server ends first, its answer is an error 500, which rejects.
-            assert!(spec["timeoutSeconds"].is_number(), "{name}");
-            assert_eq!(spec["timeoutSeconds"], spec["timeoutEvalSeconds"], "{name}");
-        }
-        if has_lookups(&policy) {
-            let manifests = examples()
-                .into_iter()
-                .find(|e| e.name == *file)
-                .expect("the file")
-                .manifests;
-            let servers = manifests
-                .iter()
-                .filter(|manifest| manifest["kind"] == "PolicyServer");
-            let mut servers = servers.map(|server| &server["metadata"]["name"]);
-            assert!(
-                servers.any(|server| *server == spec["policyServer"]),
-                "{name}: lookups hold up the other policies of a policy server"
-            );
-            assert_eq!(
-                spec["failurePolicy"], "Ignore",
-                "{name}: a registry may never answer"
-            );
-            assert_eq!(
-                spec["backgroundAudit"] == false,
-                !only_audits(&policy),
-                "{name}"
-            );
-            for failure in ["onDenied", "onRateLimited", "onUnreachable", "onUnknown"] {
-                assert!(settings["registry"][failure].is_null(), "{name}: {failure}");
-            }
-        }
+        // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
+        assert!(namespaces["matchLabels"].is_null(), "{name}");
+    }
+}
+
+/// Neither a policy server nor a registry that doesn't answer blocks more than the example says.
+#[test]
+fn no_example_makes_an_incident_larger() {
+    for policy in policies() {
+        let Policy {
+            file, name, spec, ..
+        } = &policy;
         if only_audits(&policy) {
             assert_eq!(
                 spec["failurePolicy"], "Ignore",
                 "{name}: an audit blocks nothing"
             );
             assert_eq!(spec["mode"], "monitor", "{name}: an audit blocks nothing");
+        } else if spec["failurePolicy"] == "Ignore" {
+            // If the policy server ends first, its answer is an error 500, which rejects.
+            assert!(spec["timeoutSeconds"].is_number(), "{name}");
+            assert_eq!(spec["timeoutSeconds"], spec["timeoutEvalSeconds"], "{name}");
         }
+        let registry = &spec["settings"]["registry"];
+        if registry["lookup"].is_null() {
+            continue;
+        }
+        assert_eq!(
+            spec["failurePolicy"], "Ignore",
+            "{name}: a registry may never answer"
+        );
+        assert_eq!(
+            spec["backgroundAudit"] == false,
+            !only_audits(&policy),
+            "{name}: audits look up every image"
+        );
+        for failure in ["onDenied", "onRateLimited", "onUnreachable", "onUnknown"] {
+            assert!(
+                registry[failure].is_null(),
+                "{name}: {failure} is not KeepTag"
+            );
+        }
+        let examples = examples();
+        let manifests = examples
+            .iter()
+            .filter(|example| example.name == *file)
+            .flat_map(|e| &e.manifests);
+        let mut servers = manifests.filter(|manifest| manifest["kind"] == "PolicyServer");
+        let has_its_own = servers.any(|server| server["metadata"]["name"] == spec["policyServer"]);
+        assert!(
+            has_its_own,
+            "{name}: lookups hold up the other policies of a policy server"
+        );
     }
 }
 
@@ -432,10 +450,12 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
         let pins = settings["registry"]["lookup"] == "Pin";
         if coverage == "Fix" || coverage == "Reject" || pins {
             count += 1;
-            let exempt = match pins {
-                true => strings(&settings["registry"]["skipImages"]),
-                false => strings(&settings["exempt"]["images"]),
+            let list = if pins {
+                &settings["registry"]["skipImages"]
+            } else {
+                &settings["exempt"]["images"]
             };
+            let exempt = strings(list);
             for image in mesh {
                 assert!(exempt.contains(&image), "{name}: {image}");
             }

@@ -253,6 +253,6 @@ fn pull_policy<'o>(source: &'o Value, key: &str) -> Result<Option<PullPolicy>, W
         return Ok(None);
     };
     let value = json::member(source, key)?.unwrap_or(source);
-    let wrong = Wrong::must_be(value, "Always, IfNotPresent or Never");
+    let wrong = Wrong::must_be_one_of(value, "Always, IfNotPresent or Never");
     PullPolicy::parse(text).map(Some).ok_or(wrong)
 }

@@ -162,15 +162,9 @@ fn mistake(written: &str) -> Option<String> {
     } else if written.contains("//") {
         write("has an empty part", &written.replace("//", "/"))
     } else if written.starts_with(['/', ':']) {
-        write(
-            "has nothing before its first character",
-            &["*", written].concat(),
-        )
+        write("begins with a slash or a colon", &["*", written].concat())
     } else if written.ends_with(['/', ':']) {
-        write(
-            "has nothing after its last character",
-            &[written, "*"].concat(),
-        )
+        write("ends with a slash or a colon", &[written, "*"].concat())
     } else if written.contains("/:") || written.contains(":/") {
         Some("has an empty part: write registry/repository or registry/repository:tag".to_owned())
     } else if let Some(path) = written.strip_prefix("*:443/") {
@@ -289,14 +283,11 @@ mod tests {
                 "https://r.io/a has a URL scheme: write r.io/a",
             ),
             ("r.io//a", "r.io//a has an empty part: write r.io/a"),
-            ("/a", "/a has nothing before its first character: write */a"),
-            (
-                "r.io/",
-                "r.io/ has nothing after its last character: write r.io/*",
-            ),
+            ("/a", "/a begins with a slash or a colon: write */a"),
+            ("r.io/", "r.io/ ends with a slash or a colon: write r.io/*"),
             (
                 "nginx:",
-                "nginx: has nothing after its last character: write nginx:*",
+                "nginx: ends with a slash or a colon: write nginx:*",
             ),
             (
                 "r.io/:v1",

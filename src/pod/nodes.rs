@@ -9,6 +9,8 @@ use serde_json::Value;
 
 const ARCH_LABEL: &str = "kubernetes.io/arch";
 const OS_LABEL: &str = "kubernetes.io/os";
+/// An older name of [`OS_LABEL`], which kubelets still set.
+const OLD_OS_LABEL: &str = "beta.kubernetes.io/os";
 const WINDOWS: &str = "windows";
 
 /// The largest number of platforms that are compared. Made-up platforms can't hide another one, because no image exists
@@ -18,15 +20,19 @@ const PLATFORMS_MAX: usize = 32;
 /// Whether a Pod is for Windows nodes. `spec.os.name`, the `nodeSelector` and the required node affinity are asked in this
 /// order. The first that names an operating system decides.
 pub(super) fn is_windows(spec: &Value, os_name: Option<&str>) -> bool {
+    let labels = [OS_LABEL, OLD_OS_LABEL];
     let os_name = os_name.filter(|name| !name.is_empty());
-    if let Some(os) = os_name.or_else(|| selected(spec, OS_LABEL)) {
+    if let Some(os) = os_name.or_else(|| labels.into_iter().find_map(|label| selected(spec, label)))
+    {
         return os == WINDOWS;
     }
-    let terms = affinity_terms(spec);
-    !terms.is_empty()
-        && terms
+    let is_windows = |term| {
+        labels
             .iter()
-            .all(|term| allowed(term, OS_LABEL).is_some_and(|os| os == [WINDOWS]))
+            .any(|label| allowed(term, label).is_some_and(|os| os == [WINDOWS]))
+    };
+    let terms = affinity_terms(spec);
+    !terms.is_empty() && terms.iter().all(is_windows)
 }
 
 /// The value of a label in the `nodeSelector`.

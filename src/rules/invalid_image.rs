@@ -66,8 +66,10 @@ impl Reason for InvalidImage {
         match self.mistake {
             Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
             Mistake::Invalid(invalid) => {
-                let why = invalid.problem();
-                format!("{name} has an invalid image in {path}, \"{image}\": {why}")
+                format!(
+                    "{name} has the invalid image \"{image}\" in {path}, because {}",
+                    invalid.problem()
+                )
             }
             Mistake::ImageId => format!(
                 "{name} has the image ID {image} in {path}, which may be an image that images.requireAlways or \

@@ -4,42 +4,45 @@
 //! replaces an image. A node that reboots runs init containers again, so a check that has passed once can still hold up the
 //! Pod.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::pod::List;
 use crate::request::Type;
-use crate::shown::shown;
 
 /// Warns of each check whose image no other place has, neither as it came in nor now.
 pub(super) fn report(examination: &mut Examination<'_>) {
     if !examination.has_checks() || examination.request.r#type == Type::EphemeralUpdate {
         return;
     }
-    let (checks, others): (Vec<_>, Vec<_>) = examination
+    let is_check = |place: &&Place<'_>| place.role == Role::Check;
+    let others = || examination.places.iter().filter(|place| !is_check(place));
+    let used: BTreeSet<_> = others()
+        .flat_map(|place| [place.same_image_before(), place.same_image()])
+        .collect();
+    let is_stale = |check: &Place<'_>| {
+        !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
+    };
+    let checks = examination
         .places
         .iter()
         .enumerate()
-        .partition(|(_, place)| place.role == Role::Check);
-    let mut used = BTreeSet::new();
-    let mut spellings = BTreeMap::new();
-    for (_, place) in &others {
-        used.extend([place.same_image_before(), place.same_image()]);
-        if let Ok(image) = &place.reference {
-            spellings
-                .entry(image.normalised())
-                .or_insert_with(|| place.image.before.to_string());
-        }
+        .filter(|(_, place)| is_check(place) && is_stale(place));
+    let stale: Vec<_> = checks.collect();
+    if stale.is_empty() {
+        return;
     }
+    let spellings = others()
+        .filter_map(|place| Some((place.reference.ok()?.normalised(), place.shown_image())));
+    let spellings: BTreeMap<String, Cow<'_, str>> = spellings.collect();
     let mut findings = Vec::new();
-    for (index, check) in checks {
-        if used.contains(&check.same_image_before()) || used.contains(&check.same_image()) {
-            continue;
-        }
-        let normalised = check.reference.map(|image| image.normalised());
-        let other_spelling = normalised
+    for (index, check) in stale {
+        let other = check
+            .reference
             .ok()
-            .and_then(|image| spellings.get(&image).cloned());
+            .and_then(|image| spellings.get(&image.normalised()));
+        let other_spelling = other.map(|image| image.clone().into_owned());
         let is_update = examination.request.r#type == Type::PodUpdate;
         let reason = Stale {
             other_spelling,
@@ -53,7 +56,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
 /// No other place has the image of this check.
 #[derive(Debug)]
 struct Stale {
-    /// The image of a place that has it in another spelling.
+    /// The image of a place that has it in another spelling, as a sentence shows it.
     other_spelling: Option<String>,
     /// Whether the Pod exists already.
     is_update: bool,
@@ -74,7 +77,7 @@ impl Reason for Stale {
             Some(other) => format!(
                 "write {} like {}, because a node takes them for two images",
                 place.shown_image(),
-                shown(other)
+                other
             ),
             None if !self.is_update => {
                 format!("take {} out, or correct its image", place.shown_name())

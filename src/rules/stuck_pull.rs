@@ -23,7 +23,7 @@ const REASONS: [(&str, &str); 7] = [
     ),
     (
         "ErrImageNeverPull",
-        "its node doesn't have the image, set it to IfNotPresent",
+        "because its node doesn't have the image",
     ),
     ("InvalidImageName", "correct its image"),
     ("ImageInspectError", "see to its node"),
@@ -162,7 +162,10 @@ impl Reason for Stuck {
         )
     }
 
-    fn help(&self, _: &Place<'_>) -> String {
+    fn help(&self, place: &Place<'_>) -> String {
+        if self.reason == "ErrImageNeverPull" {
+            return format!("set {} to IfNotPresent, {}", place.shown_name(), self.help);
+        }
         self.help.to_owned()
     }
 }

@@ -150,12 +150,12 @@ pub struct Template(
 impl TryFrom<Value> for Template {
     type Error = String;
 
-    /// Reads the template as it is written. The error names the field.
+    /// Reads the template as it is written. The error begins with a dot and the path of the field.
     fn try_from(fields: Value) -> Result<Self, String> {
         let container = json::container(&fields);
         container
             .map(|container| Self(Box::new(container)))
-            .map_err(|WrongField { path, problem }| format!("{path}: {problem}"))
+            .map_err(|WrongField { path, problem }| format!(".{path}: {problem}"))
     }
 }
 

@@ -24,12 +24,12 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
             && checks.form == Form::InitContainer
             && checks.template.is_none(),
         "imageChecks.template is required: with coverage Fix and everyPod true, a Pod without image checks has none to \
-         copy; or set imageChecks.as to ImageVolume",
+         copy, unless imageChecks.as is ImageVolume",
     );
     add(
         registry.images.is_empty() && (registry.looks_up() || has_platform),
         "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, and \
-         policy-server connects to them; name your registries, e.g. registry.example.com/*, or write * for all images",
+         policy-server connects to them, so name your registries, e.g. registry.example.com/*, or write * for all images",
     );
     add(
         has_platform && !registry.looks_up(),

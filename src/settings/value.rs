@@ -4,7 +4,7 @@
 //! It also reads a list into a struct.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
@@ -21,8 +21,12 @@ pub(super) fn read(tree: &Value) -> Result<Settings, String> {
     }
     serde_path_to_error::deserialize(SettingsValue(tree)).map_err(|error| {
         let path = error.path().to_string();
-        let place = if path == "." { "the settings" } else { &path };
-        format!("{place}: {}", error.inner())
+        match (&*path, error.inner().to_string()) {
+            (".", problem) => format!("the settings: {problem}"),
+            // Inside the check template, the problem begins with the rest of the path.
+            (path, problem) if problem.starts_with('.') => [path, &problem].concat(),
+            (path, problem) => format!("{path}: {problem}"),
+        }
     })
 }
 
@@ -95,7 +99,7 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
+        _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
@@ -106,15 +110,14 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
                 let members = members.map(|(key, value)| (&**key, Self(value)));
                 visitor.visit_map(MapDeserializer::new(members))
             }
-            Value::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
-            other => other.deserialize_struct(name, fields, visitor),
+            _ => Err(Error::custom("must be an object")),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         match self.0 {
             Value::Array(list) => visitor.visit_seq(SeqDeserializer::new(list.iter().map(Self))),
-            other => other.deserialize_seq(visitor),
+            _ => Err(Error::custom("must be a list")),
         }
     }
 

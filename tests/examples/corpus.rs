@@ -96,7 +96,7 @@ fn spec_of(object: &Value) -> &Value {
 /// The registry of an image whose node asks the registry although it has the image.
 fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
     let image = image.as_str().filter(|_| pull_policy == "Always")?;
-    let repository = Reference::parse(image).ok()?.repository().to_string();
+    let repository = Reference::parse(image).ok()?.repository();
     repository.split('/').next().map(str::to_owned)
 }
 

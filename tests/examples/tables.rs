@@ -1,7 +1,7 @@
 //! The tables of examples/README.md. They are worked out on the corpus, with the module's answers. The patterns of the
 //! examples name invented registries, so the tables take each pattern for `*`.
 //!
-//! `TABLES=write cargo test --test policy tables` writes them.
+//! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
 
 use std::collections::BTreeMap;
 use std::fs;
