@@ -10,7 +10,7 @@ import { textOf } from "./files.ts";
 import type { HostCall } from "./host.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
-import { type Item, podSpec, type Read, readValue } from "./objects.ts";
+import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
 import { showAudit, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import { PlanView } from "./plan-view.ts";
 import { bytes, compiled, Ended, Runner, TimedOut } from "./policy.ts";
@@ -503,8 +503,8 @@ const forScripts = {
   evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
     evaluate(await compiled, item, settings, table),
   /** The answer to a request with the given host. */
-  answerOf: async (item: Item, settings: JsonObject, host: HostCall) =>
-    answerOf(await compiled, item.request, settings, host),
+  answerOf: async (request: AdmissionRequest, settings: JsonObject, host: HostCall) =>
+    answerOf(await compiled, request, settings, host),
 };
 declare global {
   interface Window {
