@@ -38,7 +38,8 @@ impl Reference {
     fn read(text: &str) -> Option<Self> {
         // 64 hex digits alone are the identifier of an image, and no reference.
         let is_identifier = text.len() == 64 && is_hex(text);
-        let image: oci_spec::distribution::Reference = text.parse().ok().filter(|_| !is_identifier)?;
+        let image: oci_spec::distribution::Reference =
+            text.parse().ok().filter(|_| !is_identifier)?;
         Some(Self {
             registry: image.registry().to_owned(),
             repository: image.repository().to_owned(),
