@@ -12,6 +12,7 @@ use consistent_pull_policy_spec::differential::Policy;
 use serde_json::{Value, json};
 
 use crate::case::Case;
+use crate::native::Native;
 use crate::registry::{Call, Registries};
 
 /// What this policy says to a case.
@@ -52,19 +53,17 @@ impl<P: Policy> Host for P {
     }
 }
 
-/// The real kwctl. It replays the lookups of `policy`, because a replay needs them in their order.
-pub struct Kwctl<P> {
+/// The real kwctl. It replays lookups in the order in which the crate makes them.
+pub struct Kwctl {
     /// The program.
     pub program: PathBuf,
     /// The annotated module.
     pub module: PathBuf,
-    /// Tells the lookups that a case needs.
-    pub policy: P,
 }
 
-impl<P: Policy> Host for Kwctl<P> {
+impl Host for Kwctl {
     fn evaluate(&self, case: &Case) -> Result<Evaluation> {
-        let Evaluation { calls, .. } = self.policy.evaluate(case)?;
+        let Evaluation { calls, .. } = Native.evaluate(case)?;
         let folder = tempfile::tempdir()?;
         let (request, session) = (folder.path().join("request.json"), folder.path().join("session.yaml"));
         fs::write(&request, case.request.to_string())?;

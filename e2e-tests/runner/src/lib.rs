@@ -3,6 +3,8 @@
 
 mod case;
 mod host;
+#[cfg(feature = "module")]
+mod module;
 mod native;
 mod notation;
 mod outcome;
@@ -11,6 +13,8 @@ mod row;
 
 pub use case::Case;
 pub use host::{Evaluation, Host, Kwctl};
+#[cfg(feature = "module")]
+pub use module::Module;
 pub use native::Native;
 pub use registry::Registries;
 pub use row::{Row, rows};

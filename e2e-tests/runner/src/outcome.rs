@@ -10,6 +10,29 @@ use crate::notation::{get, lengthened, places_of_spec, repeated, short_digests, 
 use crate::row::{Entries, Expected, Lines, Row, is_short};
 
 impl Row {
+    /// A case, its lookups and the answer, for other programs that compare themselves with the rows.
+    #[must_use]
+    pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
+        let calls = evaluation.calls.iter().map(|(operation, image)| {
+            let (key, text) = match case.registries.answer(operation, image) {
+                Ok(answer) => ("answer", answer.to_string()),
+                Err(error) => ("error", error),
+            };
+            json!({"operation": operation, "image": image, key: text})
+        });
+        let mut line = json!({
+            "place": self.place,
+            "request": case.request,
+            "settings": case.settings,
+            "calls": calls.collect::<Vec<_>>(),
+        });
+        match &evaluation.invalid {
+            Some(message) => line["invalid"] = message.as_str().into(),
+            None => line["answer"] = evaluation.answer.clone(),
+        }
+        line
+    }
+
     /// Returns what is not as the row expects: what was expected and what came, both as a row is written.
     #[must_use]
     pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
