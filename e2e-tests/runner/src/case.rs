@@ -2,7 +2,11 @@
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use consistent_pull_policy_promises::events::Event;
+use consistent_pull_policy_promises::generate;
+use consistent_pull_policy_promises::policy::Policy;
+use consistent_pull_policy_promises::promises::broken_promises;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,6 +25,22 @@ pub struct Case {
     pub settings: Value,
     /// What registries answer.
     pub registries: Registries,
+}
+
+impl Case {
+    /// The promises that this policy breaks for this case.
+    ///
+    /// # Errors
+    /// If this policy gives no answer, or if it refuses the settings.
+    pub fn broken_promises(&self, policy: &dyn Policy) -> Result<Vec<String>> {
+        let case = generate::Case {
+            request: self.request.clone(),
+            settings: self.settings.clone(),
+            answers: self.registries.promised(),
+        };
+        let broken = broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
+        Ok(broken.into_iter().map(|one| format!("{}: {}", one.promise, one.details)).collect())
+    }
 }
 
 impl Row {

@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy_promises::policy::Policy;
+use consistent_pull_policy_promises::policy::{Native, Policy};
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::native::Native;
 use crate::registry::{Call, Registries};
 
 /// What this policy says to a case.

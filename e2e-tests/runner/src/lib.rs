@@ -5,7 +5,6 @@ mod case;
 mod host;
 #[cfg(feature = "module")]
 mod module;
-mod native;
 mod notation;
 mod outcome;
 mod registry;
@@ -15,6 +14,6 @@ pub use case::Case;
 pub use host::{Evaluation, Host, Kwctl};
 #[cfg(feature = "module")]
 pub use module::Module;
-pub use native::Native;
+pub use consistent_pull_policy_promises::policy::Native;
 pub use registry::Registries;
 pub use row::{Row, rows};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use consistent_pull_policy_spec::differential::{HostCall, Policy};
+use consistent_pull_policy_promises::policy::{HostCall, Policy};
 use xtask::host::module;
 
 /// A module of this policy.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consistent_pull_policy_promises::answers::{Answers, Failure, IndexEntry};
+use consistent_pull_policy_promises::image::shared_name;
 use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,6 +41,31 @@ pub struct Registries {
 impl Registries {
     pub(crate) fn new(images: BTreeMap<String, Image>) -> Self {
         Self { images }
+    }
+
+    /// These answers, for the promises.
+    pub(crate) fn promised(&self) -> Answers {
+        let mut answers = Answers::default();
+        let name = |image: &str| shared_name(image).unwrap_or_default();
+        for (image, known) in &self.images {
+            let digest = match known {
+                Image::Answer(digest) if digest.starts_with("sha256:") => Ok(digest.clone()),
+                Image::Answer(words) => Err(failure(words)),
+                Image::Says { .. } => Err(Failure::Unknown),
+                Image::Index { digest, index, .. } => {
+                    let repository = repository(image);
+                    for (child, words) in known.children() {
+                        let answer = words.map_or(Ok(child.clone()), |words| Err(failure(&words)));
+                        answers.digests.insert(name(&format!("{repository}@{child}")), answer);
+                    }
+                    let entries = index.as_ref().map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
+                    answers.indexes.insert(name(&format!("{repository}@{digest}")), entries);
+                    Ok(digest.clone())
+                }
+            };
+            answers.digests.insert(name(image), digest);
+        }
+        answers
     }
 
     /// The images of which a row says something.
@@ -81,12 +108,7 @@ impl Registries {
         }
         // An index or one of its manifests, by its digest.
         for (name, known) in &self.images {
-            let repository = name.split('@').next().unwrap_or_default();
-            let repository = match repository.rsplit_once(':') {
-                Some((before, tag)) if !tag.contains('/') => before,
-                _ => repository,
-            };
-            let Some(digest) = image.strip_prefix(repository).and_then(|rest| rest.strip_prefix('@')) else {
+            let Some(digest) = image.strip_prefix(repository(name)).and_then(|rest| rest.strip_prefix('@')) else {
                 continue;
             };
             let found = known.found(name);
@@ -101,6 +123,27 @@ impl Registries {
             }
         }
         Found::manifest(Err(NO_ANSWER.to_owned()))
+    }
+}
+
+/// An image without its tag and its digest.
+fn repository(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or_default();
+    match name.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => name,
+    }
+}
+
+/// The class of a failure in words.
+fn failure(words: &str) -> Failure {
+    match words {
+        "not found" => Failure::NotFound,
+        "denied" => Failure::Denied,
+        "rate limited" => Failure::RateLimited,
+        "unreachable" => Failure::Unreachable,
+        "refused" => Failure::NotGranted,
+        _ => Failure::Unknown,
     }
 }
 
@@ -141,16 +184,12 @@ impl Image {
     }
 
     fn index(&self) -> Value {
-        let Self::Index { platforms, .. } = self else {
-            return Value::Null;
-        };
-        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
-            let mut parts = platform.split(' ').next().unwrap_or_default().split('/');
+        let entries = self.entries().into_iter().map(|entry| {
             json!({
                 "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "digest": digest,
+                "digest": entry.digest,
                 "size": 2,
-                "platform": {"os": parts.next(), "architecture": parts.next()},
+                "platform": {"os": entry.os, "architecture": entry.architecture},
             })
         });
         json!({
@@ -158,6 +197,19 @@ impl Image {
             "mediaType": "application/vnd.oci.image.index.v1+json",
             "manifests": entries.collect::<Vec<_>>(),
         })
+    }
+
+    /// The entries of the index.
+    fn entries(&self) -> Vec<IndexEntry> {
+        let Self::Index { platforms, .. } = self else {
+            return Vec::new();
+        };
+        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
+            let platform = platform.split(' ').next().unwrap_or_default();
+            let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
+            IndexEntry { os: os.to_owned(), architecture: architecture.to_owned(), digest }
+        });
+        entries.collect()
     }
 
     /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.

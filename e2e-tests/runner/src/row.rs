@@ -147,6 +147,12 @@ impl Row {
         file.split(':').next().unwrap_or_default()
     }
 
+    /// Whether the settings of this row are invalid.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.expected.invalid.is_some()
+    }
+
     /// The captured reviews that this row sends.
     #[must_use]
     pub fn reviews(&self) -> Vec<&str> {
