@@ -7,6 +7,7 @@
 .NOTPARALLEL:
 
 POLICY := consistent-pull-policy
+VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 WASM_TARGET := wasm32-unknown-unknown
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 XTASK := $(TARGET_DIR)/xtask/xtask
@@ -77,7 +78,8 @@ policy.wasm: xtask ## Build the module
 
 .PHONY: annotated-policy.wasm
 annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and README.md to it
-	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path README.md --output-path $@ policy.wasm
+	@hack/absolute-links.sh "v$(VERSION)" <README.md >"$(TARGET_DIR)/README.md"
+	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path "$(TARGET_DIR)/README.md" --output-path $@ policy.wasm
 
 .PHONY: fmt
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
@@ -196,14 +198,15 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 	@hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
-site-tests: setup-browser e2e-tests site-build ## Test the playground: types, format, units, and the page in Chromium
+site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-	cd site && XTASK="$(XTASK)" TRANSCRIPTS="$(TRANSCRIPTS)" npm run --silent browser-tests
+	@"$(XTASK)" rows --json >"$(TARGET_DIR)/rows.jsonl"
+	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
 
 .PHONY: pictures
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
-	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
+	cd site && PICTURES=1 npm run --silent browser-tests -- pictures
 
 # The size, the instructions and the memory are the same on every machine.
 .PHONY: budgets
@@ -248,7 +251,7 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@[ -n "$(REGISTRY)" ] || { echo "publish: name a registry: make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
 	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" push annotated-policy.wasm \
-		"registry://$(REGISTRY)/$(POLICY):v$$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)"
+		"registry://$(REGISTRY)/$(POLICY):v$(VERSION)"
 
 .PHONY: report
 report: ## Print the lines of code by purpose, and the words of the pages

@@ -2,12 +2,13 @@
 # `<!-- $ COMMAND -->`. A comment has to print exactly the `text` block below it. `<!-- output -->` before a
 # `text` block stands for the output of the last console block.
 #
-# curl, kubectl, kwctl and cargo are functions here. kubectl only knows the objects that this file makes.
+# A `yaml` block with a Pod or a Job is saved as pod.yaml or nightly.yaml. curl, kubectl, kwctl and cargo are functions
+# here. kubectl only knows the objects that this file makes.
 
 load lib
 
 # Blocks with one of these programs need a cluster, a registry or much time, and are not run.
-NOT_RUN='helm cosign gh skopeo git rustup make sha256sum'
+NOT_RUN='helm kind docker cosign gh skopeo git rustup make sha256sum'
 
 # Addresses in a release lead to files of this repository.
 curl() {
@@ -21,12 +22,18 @@ curl() {
   esac
 }
 
-# The module of this repository takes the place of the released one.
+# The module of this repository takes the place of the released one. The embedded host takes a manifest as settings.
 kwctl() {
   local argument arguments=()
   for argument in "$@"; do
-    [[ $argument == registry://* ]] && argument=$ROOT/annotated-policy.wasm
-    arguments+=("$argument")
+    if [[ $1:$argument == run:examples/*.yaml && $KWCTL == */xtask ]]; then
+      arguments+=(--settings-path "$argument" "$ROOT/annotated-policy.wasm")
+    elif [[ $1:$argument == run:examples/*.yaml ]]; then
+      sed "s#module: registry://.*#module: file://$ROOT/annotated-policy.wasm#" "$argument" >manifest.yaml
+      arguments+=(manifest.yaml)
+    else
+      arguments+=("$argument")
+    fi
   done
   case $KWCTL:$1 in
     *:pull) [[ ${*: -1} == "registry://$IMAGE" ]] ;;
@@ -54,8 +61,9 @@ kubectl() {
     "consistent-pull-policy/changes": .auditAnnotations.changes}}}'
   case $* in
     *' -f -') gojq --yaml-input . >/dev/null ;;
-    *' -f https://'*) curl -sSfL "${@: -1}" >/dev/null ;;
-    'apply -f '*) gojq --yaml-input . "${@: -1}" >/dev/null ;;
+    'apply -f '* | 'delete -f '*) gojq --yaml-input . "${@: -1}" >/dev/null ;;
+    'wait '*) sed -n 's/^  name: /clusteradmissionpolicy\//p' "$ROOT"/examples/*.yaml | grep -qxF "${@: -1}" ;;
+    'get pods --selector job-name=nightly' | 'describe pod --selector job-name=nightly') grep -qx '  name: nightly' nightly.yaml ;;
     'create configmap '*) [[ $* == *=verification-config.yml && -e $ROOT/docs/verification-config.yml ]] ;;
     'get pod nightly-report -n reports '*json) jq "$repaired" answer.json ;;
     'get pods '*json*) jq "{items: [$repaired, {metadata: {name: \"other\", namespace: \"reports\"}}]}" answer.json ;;
@@ -64,8 +72,6 @@ kubectl() {
         {policy: "kw.cap.consistent-pull-policy-audit", result: "fail", message: "a waits for b:1"},
         {policy: "kw.cap.another-policy", result: "fail", message: "not of this policy"}]}]}'
       ;;
-    'get clusteradmissionpolicies') ;;
-    'get clusteradmissionpolicy '*) grep -qx "  name: $3" "$ROOT"/examples/*.yaml ;;
     'logs '*) echo 'policy evaluation (monitor mode)' ;;
     *) return 64 ;;
   esac
@@ -97,7 +103,7 @@ can_run() {
   local program result=0
   for program in $(programs "$1"); do
     [[ " $NOT_RUN " != *" $program "* ]] || result=1
-    [[ " $NOT_RUN cd curl kubectl kwctl cargo jq " == *" $program "* || $program == *=* ]] ||
+    [[ " $NOT_RUN awk cd curl sed kubectl kwctl cargo jq " == *" $program "* || $program == *=* ]] ||
       unknown+="$page: $program "
   done
   return "$result"
@@ -132,13 +138,18 @@ prepare_folder() {
   folder=$BATS_TEST_TMPDIR/$(basename "$page")
   mkdir -p "$folder"
   ln -sfn "$ROOT/examples" "$ROOT/test_data" "$ROOT/annotated-policy.wasm" "$folder"
-  cp "$ROOT/examples/pod.yaml" "$folder"
-  cp "$ROOT/examples/settings/agent-stack-k8s.yaml" "$folder/settings.yaml"
   jq -nc '{stage: "RequestReceived"}, {annotations: {"kw.cap.NAME.kubewarden.admission/lookups":
     "[{\"image\": \"a:1\", \"failure\": \"denied\"}]"}}' >"$folder/audit.log"
-  run_script 'kwctl scaffold admission-request --operation CREATE --object pod.yaml >request.json
-    cargo xtask run --request-path examples/requests/nightly-report.json \
-      --settings-path examples/settings/every-pod.yaml annotated-policy.wasm >answer.json'
+  run_script 'cargo xtask run --request-path examples/requests/nightly-report.json \
+    --settings-path examples/every-pod.yaml annotated-policy.wasm >answer.json'
+}
+
+# Saves the object of a `yaml` block.
+save_yaml() {
+  case $block in
+    *'kind: Job'*) printf '%s\n' "$block" >"$folder/nightly.yaml" ;;
+    *'kind: Pod'*) printf '%s\n' "$block" >"$folder/pod.yaml" ;;
+  esac
 }
 
 @test "the commands on the pages run, and print the lines below them" {
@@ -153,6 +164,9 @@ prepare_folder() {
       if [[ $inside == console && $line == '```' ]]; then
         run_console
         inside=''
+      elif [[ $inside == yaml && $line == '```' ]]; then
+        save_yaml
+        inside=''
       elif [[ $inside == text && $line == '```' ]]; then
         case $expected_from in
           output) row=$page && same "outputs of the last console block" "$block" "$last_output" ;;
@@ -162,7 +176,7 @@ prepare_folder() {
         inside='' expected_from=''
       elif [[ -n $inside ]]; then
         block+=${block:+$'\n'}$line
-      elif [[ $line =~ ^'```'(console|text)$ ]]; then
+      elif [[ $line =~ ^'```'(console|text|yaml)$ ]]; then
         block='' inside=${BASH_REMATCH[1]}
       elif [[ $line =~ ^'<!-- '('$ '(.*)|output)' -->'$ ]]; then
         expected_from=${BASH_REMATCH[2]:-output}
@@ -171,5 +185,5 @@ prepare_folder() {
   done
   row=
   [[ -z $unknown ]] || fail "the test doesn't know these programs: $unknown"
-  ((count >= 18)) || fail "only $count commands were run"
+  ((count >= 16)) || fail "only $count commands were run"
 }

@@ -20,7 +20,7 @@ of_index() { yaml ".entries[\"consistent-pull-policy\"][0] | $1" "$BATS_FILE_TMP
   same 'the version of the index' v1 "$(yaml .apiVersion "$BATS_FILE_TMPDIR/index.yaml")"
   same version "$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" "$(of_index .version)"
   address=$(of_index '.urls[0]')
-  grep -qxF "${address%/*}" docs/rancher.md || fail "docs/rancher.md doesn't have $address"
+  grep -qF "\`${address%/*}\`" docs/operations.md || fail "docs/operations.md doesn't have $address"
   same digest "$(sha256sum <"$BATS_FILE_TMPDIR/${address##*/}")" "$(of_index .digest)  -"
   same Chart.yaml "$(yaml . "$chart/Chart.yaml")" "$(of_index 'del(.urls, .created, .digest)')"
   # Helm refuses an annotation that is no text.
@@ -28,7 +28,8 @@ of_index() { yaml ".entries[\"consistent-pull-policy\"][0] | $1" "$BATS_FILE_TMP
   # Helm must create no objects.
   same files 'Chart.yaml LICENSE README.md questions.yaml values.yaml' "$(cd "$chart" && echo *)"
   cmp questions-ui.yml "$chart/questions.yaml"
-  cmp README.md "$chart/README.md"
+  same 'relative links' '' "$(grep -oE '\]\([^:)]*\)' "$chart/README.md")"
+  same 'other text' "$(sed -E 's/\]\([^)]*\)//g' README.md)" "$(sed -E 's/\]\([^)]*\)//g' "$chart/README.md")"
 }
 
 @test "Rancher's UI creates the policy of metadata.yml" {

@@ -51,7 +51,8 @@ yaml --arg registry "$registry" --arg repository "$repository" --arg tag "$tag" 
     "kubewarden/repository": $repository,
     "kubewarden/tag": $tag} | del(.["kubewarden/questions-ui"]))}' artifacthub-pkg.yml >"$chart/Chart.yaml"
 cp questions-ui.yml "$chart/questions.yaml"
-cp README.md LICENSE "$chart"
+cp LICENSE "$chart"
+hack/absolute-links.sh "v$version" <README.md >"$chart/README.md"
 rm -f "$folder"/*.tgz
 (cd "$work" && tar -cf - "$name"/{Chart.yaml,values.yaml,questions.yaml,README.md,LICENSE}) |
   gzip -n >"$folder/$archive"

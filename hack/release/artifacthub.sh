@@ -20,10 +20,11 @@ else
   git -C "$tree" checkout --quiet --orphan "$branch-$$"
   git -C "$tree" read-tree --empty
 fi
-for file in artifacthub-pkg.yml artifacthub-repo.yml README.md; do
+for file in artifacthub-pkg.yml artifacthub-repo.yml; do
   git show "$tag:$file" >"$tree/$file"
-  git -C "$tree" add "$file"
 done
+git show "$tag:README.md" | hack/absolute-links.sh "$tag" >"$tree/README.md"
+git -C "$tree" add artifacthub-pkg.yml artifacthub-repo.yml README.md
 if git -C "$tree" diff --cached --quiet; then
   echo "the branch $branch has $tag already"
 else

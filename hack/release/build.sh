@@ -8,5 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 ${XTASK:-cargo --locked xtask} build
 hack/build-elsewhere.sh
-kwctl annotate --metadata-path metadata.yml --usage-path README.md --output-path annotated-policy.wasm policy.wasm
+version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+hack/absolute-links.sh "v$version" <README.md >target/README.md
+kwctl annotate --metadata-path metadata.yml --usage-path target/README.md --output-path annotated-policy.wasm policy.wasm
 sha256sum annotated-policy.wasm policy.wasm | tee SHA256SUMS

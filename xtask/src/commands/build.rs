@@ -1,4 +1,4 @@
-//! `cargo xtask build`: compiles this policy to its module and annotates the module.
+//! `cargo xtask build`: compiles this policy to its module.
 //!
 //! The target `wasm32-unknown-unknown` needs a standard library. If the active compiler lacks the
 //! library, rustup installs it.
@@ -12,32 +12,23 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::commands::annotate::annotate;
-use crate::workspace::{self, ANNOTATED_POLICY, POLICY, cargo};
+use crate::workspace::{self, cargo};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The file name of Cargo's output.
 const ARTIFACT: &str = "consistent_pull_policy.wasm";
 
+/// The module as the compiler wrote it, in the root of the repository.
+const POLICY: &str = "policy.wasm";
+
 pub(crate) fn run() -> Result<()> {
-    let root = workspace::root();
     install_target()?;
     step(&format!("building the module for {TARGET}"));
     let artifact = compile()?;
-    let policy = root.join(POLICY);
-    fs::copy(&artifact, &policy)
-        .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
-    let annotated = root.join(ANNOTATED_POLICY);
-    step(&format!(
-        "annotating {POLICY} with metadata.yml and README.md"
-    ));
-    let (metadata, usage) = (root.join("metadata.yml"), root.join("README.md"));
-    annotate(&policy, &metadata, &usage, &annotated)?;
-    for (name, path) in [(POLICY, policy), (ANNOTATED_POLICY, annotated)] {
-        let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
-        step(&format!("{name}: {} bytes", size.len()));
-    }
+    let bytes = fs::copy(&artifact, workspace::root().join(POLICY))
+        .with_context(|| format!("cannot copy {} to {POLICY}", artifact.display()))?;
+    step(&format!("{POLICY}: {bytes} bytes"));
     Ok(())
 }
 

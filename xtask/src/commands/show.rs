@@ -12,7 +12,7 @@ use xtask::host::module::Module;
 use xtask::host::registry::nothing_granted;
 
 use crate::terminal;
-use crate::workspace::{self, ANNOTATED_POLICY, module_or};
+use crate::workspace;
 
 /// The contents of `stories.yaml`.
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// The policy's settings in JSON
     #[arg(long, value_name = "VALUE", default_value = "{}")]
     settings_json: String,
-    /// The policy's module
+    /// The policy's module, instead of annotated-policy.wasm
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
     /// Files with an admission review, or the request in it; without any, the command tells stories
@@ -46,7 +46,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let module = Module::load(&module_or(args.module.as_deref(), ANNOTATED_POLICY)?)?;
+    let root = workspace::root();
+    let module = args
+        .module
+        .clone()
+        .unwrap_or_else(|| root.join("annotated-policy.wasm"));
+    let module = Module::load(&module)?;
     let settings = read_settings(None, Some(&args.settings_json))?;
     for review in &args.reviews {
         terminal::print(&outcome(&module, review, &settings)?)?;
