@@ -198,14 +198,15 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 	@hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
-site-tests: setup-browser e2e-tests site-build ## Test the playground: types, format, units, and the page in Chromium
+site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-	cd site && XTASK="$(XTASK)" TRANSCRIPTS="$(TRANSCRIPTS)" npm run --silent browser-tests
+	@"$(XTASK)" rows --json >"$(TARGET_DIR)/rows.jsonl"
+	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
 
 .PHONY: pictures
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
-	cd site && PICTURES=1 XTASK="$(XTASK)" npm run --silent browser-tests -- pictures
+	cd site && PICTURES=1 npm run --silent browser-tests -- pictures
 
 # The size, the instructions and the memory are the same on every machine.
 .PHONY: budgets

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-pub(crate) use self::additions::{Additions, MOUNT_FOLDER};
+pub(crate) use self::additions::{Additions, MOUNT_FOLDER, summary};
 pub(crate) use self::coverage::{Coverage, Pulls};
 pub(crate) use self::finding::{Effect, Finding, Reason, Rule, Subject};
 pub(crate) use self::place::{Place, Why};

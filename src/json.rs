@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrong<'v> {
-    /// The value. If a member is missing, the object that lacks it.
+    /// The value. If a member is missing or wrong, the object.
     value: &'v Value,
     problem: Problem,
 }
@@ -16,18 +16,30 @@ pub(crate) struct Wrong<'v> {
 enum Problem {
     /// The value must have another type, e.g. `a list`.
     MustBe(&'static str),
-    /// The text must be one of these.
-    MustBeOneOf(&'static str),
+    /// This member of the object must be one of these texts.
+    MustBeOneOf(&'static str, &'static str),
     /// The object lacks this member.
     Lacks(&'static str),
 }
 
 impl<'v> Wrong<'v> {
-    /// A text that must be one of these, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be_one_of(value: &'v Value, expected: &'static str) -> Self {
+    /// An object that lacks a member.
+    pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
         Self {
-            value,
-            problem: Problem::MustBeOneOf(expected),
+            value: object,
+            problem: Problem::Lacks(key),
+        }
+    }
+
+    /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
+    pub(crate) const fn must_be_one_of(
+        object: &'v Value,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Self {
+        Self {
+            value: object,
+            problem: Problem::MustBeOneOf(key, expected),
         }
     }
 
@@ -60,7 +72,7 @@ impl<'v> Wrong<'v> {
                 };
                 format!("{path} must be {expected}, not {found}")
             }
-            Problem::MustBeOneOf(expected) => format!("{path} must be {expected}"),
+            Problem::MustBeOneOf(key, expected) => format!("{path}.{key} must be {expected}"),
             Problem::Lacks(key) if path == "object" => format!("{key} is missing"),
             Problem::Lacks(key) => format!("{path}.{key} is missing"),
         }
@@ -106,10 +118,7 @@ pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Valu
 /// # Errors
 /// `object` is no object, or the member is missing.
 pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, Wrong<'v>> {
-    member(object, key)?.ok_or(Wrong {
-        value: object,
-        problem: Problem::Lacks(key),
-    })
+    member(object, key)?.ok_or(Wrong::lacks(object, key))
 }
 
 /// A member that is a string. None if it is missing or `null`.

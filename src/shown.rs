@@ -22,7 +22,8 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     };
-    if text.contains(is_hidden) {
+    let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_visible && text.contains(is_hidden) {
         Cow::Owned(text.replace(is_hidden, "_"))
     } else {
         text

@@ -7,7 +7,7 @@
  * Names and uids that a cluster would generate are invented here.
  */
 
-import type { Answer } from "./evaluate.ts";
+import type { Evaluation } from "./evaluate.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 import { createRequest, type Item, knownKind } from "./objects.ts";
 
@@ -80,17 +80,16 @@ export function workloadPod(workload: Json | undefined): WorkloadPod | undefined
 }
 
 /**
- * The request that would create the first Pod of a workload. The Pod is made from the changed
- * workload if this policy has changed it. `undefined` if this policy rejects the workload, if no
- * controller makes Pods from the object, or if `item` is a request with a subresource.
+ * The request that would create the first Pod of a workload. `undefined` if this policy rejects the
+ * workload, if no controller makes Pods from the object, or if `item` is a request with a subresource.
  */
-export function podRequest(
-  item: Item,
-  answer: Answer,
-): { item: Item; made: WorkloadPod } | undefined {
+export function podRequest({
+  item,
+  answer,
+}: Evaluation): { item: Item; made: WorkloadPod } | undefined {
   const whole = textAt(item.request, "subResource") === undefined;
   if (!answer.accepted || !whole) return undefined;
-  const made = workloadPod(answer.mutated_object ?? item.request["object"]);
+  const made = workloadPod(item.request["object"]);
   if (!made) return undefined;
   const request = createRequest(made.pod, {
     username: `system:serviceaccount:kube-system:${made.controller}`,

@@ -4,28 +4,28 @@
  * `null` count as not set, and an image that can't be parsed gets `IfNotPresent`.
  */
 
-import { parseReference } from "./image.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import { at, isObject, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** A filled-in pull policy, with the list and the name of its container or volume. */
 export type Default = { list: string; name: string; policy: PullPolicy };
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
-/** The server default for an image. */
-export function defaultPolicy(image: string): PullPolicy {
-  const reference = parseReference(image);
-  if (!reference) return "IfNotPresent";
-  const tag = reference.tag ?? (reference.digest ? undefined : "latest");
-  return tag === "latest" ? "Always" : "IfNotPresent";
+/** The images of a Pod spec: of its image volumes, then of its containers. */
+export function imagesOf(spec: JsonObject | undefined): string[] {
+  const volumes = listAt(spec, "volumes").map((volume) => textAt(volume, "image", "reference"));
+  const containers = ["initContainers", "containers", "ephemeralContainers"]
+    .flatMap((list) => listAt(spec, list))
+    .map((container) => textAt(container, "image") ?? "");
+  return [...volumes.filter((image) => image !== undefined), ...containers];
 }
 
 /** A copy of the Pod spec with the server defaults, and the list of the filled-in pull policies. */
-export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: Default[] } {
+export function withDefaults(spec: JsonObject, defaultOf: (image: string) => PullPolicy) {
   const defaults: Default[] = [];
   const fill = (list: string, name: unknown, holder: JsonObject, image: string, key: string) => {
     if (holder[key] !== undefined && holder[key] !== null && holder[key] !== "") return holder;
-    const policy = defaultPolicy(typeof holder[image] === "string" ? holder[image] : "");
+    const policy = defaultOf(textAt(holder, image) ?? "");
     defaults.push({ list, name: typeof name === "string" ? name : "", policy });
     return { ...holder, [key]: policy };
   };
@@ -39,14 +39,12 @@ export function withDefaults(spec: JsonObject): { spec: JsonObject; defaults: De
     );
   }
   if (Array.isArray(spec["volumes"])) {
-    filled["volumes"] = spec["volumes"].map((volume) =>
-      isObject(volume) && isObject(volume["image"])
-        ? {
-            ...volume,
-            image: fill("volumes", volume["name"], volume["image"], "reference", "pullPolicy"),
-          }
-        : volume,
-    );
+    filled["volumes"] = spec["volumes"].map((volume) => {
+      const image = at(volume, "image");
+      return isObject(volume) && isObject(image)
+        ? { ...volume, image: fill("volumes", volume["name"], image, "reference", "pullPolicy") }
+        : volume;
+    });
   }
   return { spec: filled, defaults };
 }

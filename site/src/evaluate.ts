@@ -1,8 +1,9 @@
 /** This policy's operations `validate` and `validate_settings`, as policy-server calls them. */
 
+import { imagesOf, type PullPolicy } from "./defaults.ts";
 import { call, GuestError, type HostCall } from "./host.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { AdmissionRequest } from "./objects.ts";
+import { type AdmissionRequest, type Item, podSpec, withServerDefaults } from "./objects.ts";
 import { type Exchange, registryHost, type Table } from "./registry.ts";
 
 /** The answer of this policy to a request. */
@@ -16,23 +17,51 @@ export type Answer = {
 };
 
 export type Evaluation = {
+  /** The evaluated item: its object has the server defaults. */
+  item: Item;
   answer: Answer;
   /** The host calls about registries, in the order in which this policy made them. */
   asked: Exchange[];
+  /** The images of the object that can't be parsed. */
+  invalid: string[];
 };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Evaluates a request. The answers of registries come from `table`. */
+/** Evaluates an item. The answers of registries come from `table`. */
 export function evaluate(
   module: WebAssembly.Module,
-  request: AdmissionRequest,
+  written: Item,
   settings: JsonObject,
   table: Table,
 ): Evaluation {
+  const defaultOf = (image: string) => serverDefault(module, image);
+  const item = withServerDefaults(written, (image) => defaultOf(image) ?? "IfNotPresent");
   const asked: Exchange[] = [];
-  return { answer: answerOf(module, request, settings, registryHost(table, asked)), asked };
+  const answer = answerOf(module, item.request, settings, registryHost(table, asked));
+  const images = imagesOf(podSpec(item.request["object"]));
+  return { item, answer, asked, invalid: images.filter((image) => !defaultOf(image)) };
+}
+
+const serverDefaults = new Map<string, PullPolicy | undefined>();
+
+/**
+ * The server default for an image. `undefined` if the image can't be parsed.
+ *
+ * This policy's module tells it: without a pull policy, it works with the server default. With
+ * these settings it rejects an image that can't be parsed, lowers `Always`, and changes nothing else.
+ */
+export function serverDefault(module: WebAssembly.Module, image: string): PullPolicy | undefined {
+  if (!serverDefaults.has(image)) {
+    const object = { metadata: {}, spec: { containers: [{ name: "app", image }] } };
+    const request = { kind: { group: "", kind: "Pod" }, operation: "CREATE", object };
+    const settings = { images: { forbidAlways: ["*"] } };
+    const { accepted, mutated_object } = answerOf(module, request, settings, registryHost({}));
+    const valid = mutated_object === undefined ? "IfNotPresent" : "Always";
+    serverDefaults.set(image, accepted ? valid : undefined);
+  }
+  return serverDefaults.get(image);
 }
 
 /** Evaluates a request with the given host. */
@@ -56,7 +85,7 @@ export function answerOf(
   }
 }
 
-/** Whether the settings are valid, and all problems if they are not. */
+/** Whether the settings are valid. If they are not, the message says what is wrong. */
 export function validateSettings(
   module: WebAssembly.Module,
   settings: JsonObject,

@@ -1,9 +1,9 @@
 /** The repository's examples, from which a person can choose in the playground. */
 
-import { imageName } from "./image.ts";
-import { at, isObject, type Json } from "./json.ts";
+import { isNode } from "yaml";
+import { at, isObject, type Json, textAt } from "./json.ts";
 import type { Choices } from "./start-view.ts";
-import { toYaml } from "./yaml.ts";
+import { parseDocuments, toYaml } from "./yaml.ts";
 
 export type Example = {
   label: string;
@@ -21,7 +21,7 @@ const { "../examples/nightly-report.yaml": nightlyReport = "", ...manifests } =
     import: "default",
     eager: true,
   });
-const settingsFiles = import.meta.glob<string>("../../examples/settings/*.yaml", {
+const policyFiles = import.meta.glob<string>("../../examples/*.yaml", {
   query: "?raw",
   import: "default",
   eager: true,
@@ -65,27 +65,44 @@ function readable(json: string): string {
   return toYaml(value);
 }
 
-/** The settings of a file in `examples/settings`. */
-const settingsFor = (name: string) => settingsFiles[`../../examples/settings/${name}.yaml`] ?? "";
+/** The settings of the policies in a manifest, as they are written there, with their comments. */
+export function settingsIn(manifest: string): Example[] {
+  return parseDocuments(manifest).documents.flatMap(({ value, document }) => {
+    const settings = document?.getIn(["spec", "settings"], true);
+    if (at(value, "kind") !== "ClusterAdmissionPolicy" || !isNode(settings) || !settings.range) {
+      return [];
+    }
+    const [from, , to] = settings.range;
+    const column = from - manifest.lastIndexOf("\n", from) - 1;
+    const text = manifest.slice(from, to).replaceAll(`\n${" ".repeat(column)}`, "\n");
+    const name = textAt(value, "metadata", "name") ?? "";
+    return [{ label: name.replace("consistent-pull-policy-", ""), text: `${text.trimEnd()}\n` }];
+  });
+}
+
+const POLICIES = Object.values(policyFiles).flatMap(settingsIn);
+
+/** The settings of a policy in the examples. */
+const settingsFor = (name: string) => POLICIES.find(({ label }) => label === name)?.text ?? "";
 
 /** The example of README.md, on a node that has none of the images. */
 const NIGHTLY_REPORT = {
   label: "nightly-report",
   text: nightlyReport,
-  choices: { missing: [imageName("registry.example.com/team/upload:v2")], copies: false },
+  choices: { missing: ["registry.example.com/team/upload:v2"], copies: false },
   settings: settingsFor("every-pod-volumes"),
 } satisfies Example;
 
 /** Problems of agent-stack-k8s 0.47. With a problem's `choices`, the drawing shows the problem. */
 const AGENT_STACK: { name: string; choices: Partial<Choices> }[] = [
   // The check has IfNotPresent: an old copy on the node is enough for it. The container has Always.
-  { name: "weak-checks", choices: { missing: [imageName("my-app:v1.2.3")] } },
+  { name: "weak-checks", choices: { missing: ["my-app:v1.2.3"] } },
   // The image of the step's key `image:` has no check at all.
-  { name: "step-image", choices: { missing: [imageName("node:22-alpine")], copies: false } },
+  { name: "step-image", choices: { missing: ["node:22-alpine"], copies: false } },
   // podSpecPatch changed a container's image after the check of the old image was made.
   {
     name: "podspecpatch-image",
-    choices: { missing: [imageName("my-app:v1.2.4-fix")], copies: false },
+    choices: { missing: ["my-app:v1.2.4-fix"], copies: false },
   },
 ];
 
@@ -124,5 +141,5 @@ export const OBJECTS: Group[] = [
 /** Examples of settings. The first example is empty. */
 export const SETTINGS: Group[] = [
   { label: "Nothing set", examples: [{ label: "empty", text: "" }] },
-  group("For a purpose", settingsFiles, (text) => text),
+  { label: "For a purpose", examples: POLICIES },
 ];

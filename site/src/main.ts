@@ -10,7 +10,7 @@ import { textOf } from "./files.ts";
 import type { HostCall } from "./host.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
-import { type Item, podSpec, type Read, readValue } from "./objects.ts";
+import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
 import { showAudit, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import { PlanView } from "./plan-view.ts";
 import { bytes, compiled, Ended, Runner, TimedOut } from "./policy.ts";
@@ -39,12 +39,10 @@ const runner = new Runner(() =>
 );
 const planner = new Runner();
 
-/** An object, and the answer to its request. */
-type Shown = { item: Item; evaluation: Evaluation };
-/** The object whose answer is shown. */
-let shown: Shown | undefined;
-/** If this object is a workload: the Pod that its controller makes, and the answer for the Pod. */
-let shownPod: Shown | undefined;
+/** The answer that is shown. */
+let shown: Evaluation | undefined;
+/** If it is about a workload: the answer for the Pod that the workload's controller makes. */
+let shownPod: Evaluation | undefined;
 /** The objects of the plan, if they come from files or a long pasted text, not from the editor. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
@@ -148,7 +146,7 @@ async function update() {
     ...broken,
     ...read.problems.map((message) => ({ message, from: 0, to: Math.max(text.length, 1) })),
   ]);
-  byId("object-note").textContent = note(read);
+  byId("object-note").textContent = note(read.others);
 
   if (!settings) {
     planner.end();
@@ -178,21 +176,11 @@ async function update() {
   }
 }
 
-/** Notes on the typed objects: filled-in pull policies, and objects that this policy never gets. */
-function note(read: Read): string {
-  const filled = read.items.reduce((sum, item) => sum + item.defaults.length, 0);
-  const parts: string[] = [];
-  if (filled > 0) {
-    parts.push(
-      `The API server fills in imagePullPolicy where it is not set, so the page did too: ${filled} ${filled === 1 ? "place" : "places"}.`,
-    );
-  }
-  if (read.others.length > 0) {
-    const names = read.others.slice(0, 3).join(", ");
-    const more = read.others.length > 3 ? ` and ${read.others.length - 3} more` : "";
-    parts.push(`This policy is not asked about ${names}${more}.`);
-  }
-  return parts.join(" ");
+/** The note on the typed objects that this policy never gets. */
+function note(others: string[]): string {
+  if (others.length === 0) return "";
+  const more = others.length > 3 ? ` and ${others.length - 3} more` : "";
+  return `This policy is not asked about ${others.slice(0, 3).join(", ")}${more}.`;
 }
 
 /** Shows these words in place of the answer to a request. */
@@ -218,25 +206,25 @@ function interrupted() {
 }
 
 /** Evaluates a request. A failure of the module counts as an answer, as in policy-server. */
-async function evaluated(item: Item, settings: JsonObject): Promise<Shown> {
+async function evaluated(item: Item, settings: JsonObject): Promise<Evaluation> {
   try {
-    return { item, evaluation: await runner.evaluate(item, settings, registry.table) };
+    return await runner.evaluate(item, settings, registry.table);
   } catch (error) {
     if (error instanceof Ended || error instanceof TimedOut) throw error;
     const answer = { accepted: false, code: 500, message: (error as Error).message };
-    return { item, evaluation: { answer, asked: [] } };
+    return { item, answer, asked: [], invalid: [] };
   }
 }
 
 /** Evaluates an object, and the Pod of a workload, and shows the answers. */
 async function show(mine: number, item: Item) {
   if (!settings) return;
-  let object: Shown;
-  let pod: Shown | undefined;
+  let object: Evaluation;
+  let pod: Evaluation | undefined;
   let made: ReturnType<typeof podRequest>;
   try {
     object = await evaluated(item, settings);
-    made = podRequest(item, object.evaluation.answer);
+    made = podRequest(object);
     pod = made && (await evaluated(made.item, settings));
   } catch (error) {
     if (error instanceof Ended || mine !== round) return;
@@ -246,12 +234,11 @@ async function show(mine: number, item: Item) {
   if (mine !== round) return;
   shown = object;
   shownPod = pod;
-  const { evaluation } = shown;
-  showVerdict(byId("verdict"), verdict(evaluation.answer), title(item));
-  showTold(byId("told"), evaluation);
-  showPlaces(byId("places"), item, evaluation);
+  showVerdict(byId("verdict"), verdict(object.answer), title(item));
+  showTold(byId("told"), object);
+  showPlaces(byId("places"), object);
   showPod(made?.made);
-  const asked = [...evaluation.asked, ...(pod?.evaluation.asked ?? [])];
+  const asked = [...object.asked, ...(pod?.asked ?? [])];
   const looked = asked.filter(({ operation }) => operation === "v1/manifest_digest");
   registry.show(looked.map(({ image }) => image));
   byId("registry").hidden = registry.rows === 0 || !asksRegistries(settings);
@@ -266,15 +253,15 @@ async function show(mine: number, item: Item) {
 function showPod(made: WorkloadPod | undefined) {
   byId("pod").hidden = !shownPod || !made;
   if (!shownPod || !made) return;
-  const { item, evaluation } = shownPod;
+  const { item, answer } = shownPod;
   const between = made.between
     ? ` The Pod belongs to ${made.between}, which this policy accepts untouched because it has a controller.`
     : "";
   byId("pod-note").textContent =
     `The ${made.controller} makes this Pod from the pod template.${between} Uids and random ends of names are made up here.`;
-  showVerdict(byId("pod-verdict"), verdict(evaluation.answer), title(item));
-  showTold(byId("pod-told"), evaluation);
-  showPlaces(byId("pod-places"), item, evaluation);
+  showVerdict(byId("pod-verdict"), verdict(answer), title(item));
+  showTold(byId("pod-told"), shownPod);
+  showPlaces(byId("pod-places"), shownPod);
 }
 
 function showStart() {
@@ -283,19 +270,20 @@ function showStart() {
   // The start of an existing Pod is not drawn, because this Pod has already started.
   const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
   if (!drawn || !before || !starts) return start.show(undefined);
-  const { answer } = drawn.evaluation;
-  start.show({ before, after: podSpec(answer.mutated_object), rejected: !answer.accepted });
+  const { answer, invalid } = drawn;
+  const after = podSpec(answer.mutated_object);
+  start.show({ before, after, rejected: !answer.accepted, invalid });
 }
 
 /** The changed object as YAML, with its keys in the order of the request's object. */
-function changedObject(one: Shown | undefined): string | undefined {
-  const mutated = one?.evaluation.answer.mutated_object;
+function changedObject(one: Evaluation | undefined): string | undefined {
+  const mutated = one?.answer.mutated_object;
   return mutated === undefined
     ? undefined
     : toYaml(inOrderOf(mutated, one?.item.request["object"]));
 }
 
-function showChanged(id: "diff" | "pod-diff", label: string, one: Shown | undefined) {
+function showChanged(id: "diff" | "pod-diff", label: string, one: Evaluation | undefined) {
   const after = changedObject(one);
   byId(`${id}-section`).hidden = after === undefined;
   if (!one || after === undefined) return;
@@ -513,10 +501,10 @@ const forScripts = {
   read: (text: string) => parseAny(text).documents.flatMap(({ value }) => readValue(value).items),
   validateSettings: async (settings: JsonObject) => validateSettings(await compiled, settings),
   evaluate: async (item: Item, settings: JsonObject, table: Table = {}) =>
-    evaluate(await compiled, item.request, settings, table),
+    evaluate(await compiled, item, settings, table),
   /** The answer to a request with the given host. */
-  answerOf: async (item: Item, settings: JsonObject, host: HostCall) =>
-    answerOf(await compiled, item.request, settings, host),
+  answerOf: async (request: AdmissionRequest, settings: JsonObject, host: HostCall) =>
+    answerOf(await compiled, request, settings, host),
 };
 declare global {
   interface Window {

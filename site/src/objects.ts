@@ -1,6 +1,6 @@
 /** Turns pasted objects and reviews into the requests that the API server would send. */
 
-import { type Default, withDefaults } from "./defaults.ts";
+import { type Default, type PullPolicy, withDefaults } from "./defaults.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** An `AdmissionRequest` of admission/v1, as policy-server passes it on. */
@@ -13,7 +13,9 @@ export type Item = {
   namespace: string;
   name: string;
   operation: string;
-  /** The pull policies that the page has filled in. In a review, the API server has done that. */
+  /** Whether the object is as its author wrote it. In a review, it is as the API server sent it. */
+  written: boolean;
+  /** The pull policies that `withServerDefaults` has filled in. */
   defaults: Default[];
 };
 
@@ -118,7 +120,7 @@ function readObject(object: JsonObject, into: Read) {
 }
 
 /**
- * The CREATE request that the API server would send for an object, with the server defaults.
+ * The CREATE request that the API server would send for an object, without the server defaults.
  * `undefined` if objects of its kind are not sent to this policy.
  */
 export function createRequest(object: JsonObject, userInfo: JsonObject): Item | undefined {
@@ -128,8 +130,6 @@ export function createRequest(object: JsonObject, userInfo: JsonObject): Item | 
   const generated = textAt(object, "metadata", "generateName");
   const known = knownKind(group, kind);
   if (!known) return undefined;
-  const found = at(object, ...known.spec);
-  const filled = isObject(found) ? withDefaults(found) : undefined;
   const namespace = textAt(object, "metadata", "namespace") ?? "default";
   const gvk = { group, version, kind };
   const gvr = { group, version, resource: known.resource };
@@ -144,7 +144,7 @@ export function createRequest(object: JsonObject, userInfo: JsonObject): Item | 
       namespace,
       operation: "CREATE",
       userInfo,
-      object: filled ? replaced(object, known.spec, filled.spec) : object,
+      object,
       dryRun: false,
       options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
     },
@@ -152,8 +152,20 @@ export function createRequest(object: JsonObject, userInfo: JsonObject): Item | 
     namespace,
     name: name ?? (generated ? `${generated}*` : "(no name)"),
     operation: "CREATE",
-    defaults: filled?.defaults ?? [],
+    written: true,
+    defaults: [],
   };
+}
+
+/** The item with the server defaults, if its object is as its author wrote it. */
+export function withServerDefaults(item: Item, defaultOf: (image: string) => PullPolicy): Item {
+  const object = item.request["object"];
+  const spec = podSpec(object);
+  const path = KINDS[item.kind]?.spec;
+  if (!item.written || !isObject(object) || !spec || !path) return item;
+  const { spec: filled, defaults } = withDefaults(spec, defaultOf);
+  const request = { ...item.request, object: replaced(object, path, filled) };
+  return { ...item, request, defaults };
 }
 
 /** The user of the request: an admin, or the kubelet for a mirror Pod that a cluster returned. */
@@ -220,6 +232,7 @@ function readRequest(value: JsonObject, into: Read) {
       textAt(request, "name") ??
       (generated ? `${generated}*` : "(no name)"),
     operation: textAt(request, "operation") ?? "",
+    written: false,
     defaults: [],
   });
 }

@@ -3,7 +3,6 @@
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { shortDigest } from "./image.ts";
-import type { Item } from "./objects.ts";
 import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts";
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
@@ -40,8 +39,9 @@ export function showTold(target: HTMLElement, { answer }: Evaluation) {
 }
 
 /** Shows a table like that of `make run`, and the rules that the answer names. */
-export function showPlaces(target: HTMLElement, item: Item, { answer }: Evaluation) {
-  const found = rows(item, answer);
+export function showPlaces(target: HTMLElement, evaluation: Evaluation) {
+  const { item, answer } = evaluation;
+  const found = rows(evaluation);
   if (found.length === 0) {
     target.replaceChildren(h("p", { class: "note" }, "The object has no image."));
     return;
@@ -125,14 +125,11 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
  * Shows the audit annotations of each answer as indented JSON. With two answers, the title of the
  * object is above the annotations of each answer. Returns whether there is any annotation.
  */
-export function showAudit(
-  target: HTMLElement,
-  answers: ({ item: Item; evaluation: Evaluation } | undefined)[],
-): boolean {
-  const found = answers.filter((one) => one !== undefined);
+export function showAudit(target: HTMLElement, evaluations: (Evaluation | undefined)[]): boolean {
+  const found = evaluations.filter((one) => one !== undefined);
   target.replaceChildren();
-  for (const { item, evaluation } of found) {
-    const annotations = Object.entries(evaluation.answer.audit_annotations ?? {});
+  for (const { item, answer } of found) {
+    const annotations = Object.entries(answer.audit_annotations ?? {});
     if (annotations.length === 0) continue;
     if (found.length > 1) target.append(h("h3", {}, title(item)));
     target.append(...annotations.map(([key, json]) => annotation(key, json)));

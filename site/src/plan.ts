@@ -4,8 +4,7 @@
  * Its columns are kind, namespace, name, outcome, rules, reason.
  */
 
-import type { Answer } from "./evaluate.ts";
-import type { Item } from "./objects.ts";
+import type { Evaluation } from "./evaluate.ts";
 import { changesOf, rulesOf } from "./report.ts";
 
 export type Outcome = "rejected" | "changed" | "warned" | "allowed";
@@ -28,7 +27,7 @@ export const COLUMNS = ["kind", "namespace", "name", "outcome", "rules", "reason
 export type Column = (typeof COLUMNS)[number];
 
 /** The row for an object and the answer about it. */
-export function planRow(item: Item, answer: Answer): PlanRow {
+export function planRow({ item, answer }: Pick<Evaluation, "item" | "answer">): PlanRow {
   const changes = changesOf(answer);
   const outcome: Outcome = !answer.accepted
     ? "rejected"

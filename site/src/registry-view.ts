@@ -1,11 +1,11 @@
 /** The table in which a person sets the answers of registries. The page asks no registry. */
 
 import { h } from "./dom.ts";
-import { parseReference } from "./image.ts";
 import {
   ANSWERS,
   type Answer,
   DEFAULT_ENTRY,
+  digestOf,
   digestProblem,
   type Entry,
   madeUpDigest,
@@ -40,7 +40,7 @@ export class RegistryView {
   #row(image: string): HTMLElement {
     const entry = (): Entry => this.table[image] ?? DEFAULT_ENTRY;
     // A registry answers for a digest with the same digest, so no other digest can be entered.
-    const ownDigest = parseReference(image)?.digest;
+    const ownDigest = digestOf(image);
     const enable = ({ answer }: Entry) => {
       digest.disabled = answer !== "digest" || ownDigest !== undefined;
       platforms.disabled = answer !== "digest";

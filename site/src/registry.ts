@@ -6,7 +6,6 @@
  */
 
 import type { HostCall } from "./host.ts";
-import { parseReference } from "./image.ts";
 
 /** The answer of the registry for an image. */
 export type Answer = "digest" | "notFound" | "denied" | "rateLimited" | "unreachable";
@@ -67,12 +66,21 @@ export function platforms(text: string): { os: string; architecture: string }[] 
     });
 }
 
+/** The parts of an image that this policy looks up. It has normalised the image. */
+function partsOf(image: string) {
+  const [, registry = "", repository = "", tag, digest] =
+    /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/.exec(image) ?? [];
+  return { registry, repository, version: digest ?? tag ?? "latest", digest };
+}
+
+/** The digest in an image that this policy looks up. */
+export const digestOf = (image: string) => partsOf(image).digest;
+
 /** The error text of the host for a failed lookup. */
 export function errorText(image: string, answer: Exclude<Answer, "digest">): string {
-  const reference = parseReference(image);
-  const registry = reference?.registry === "docker.io" ? "index.docker.io" : reference?.registry;
-  const version = reference?.digest ?? reference?.tag ?? "latest";
-  const url = `https://${registry}/v2/${reference?.repository}/manifests/${version}`;
+  const { registry, repository, version } = partsOf(image);
+  const host = registry === "docker.io" ? "index.docker.io" : registry;
+  const url = `https://${host}/v2/${repository}/manifests/${version}`;
   const envelope = (message: string) =>
     `Registry error: url ${url}, envelope: OCI API errors: [OCI API error: ${message}]`;
   const texts: Record<typeof answer, string> = {
@@ -94,27 +102,27 @@ export type Exchange = { operation: string; image: string; answer?: string; erro
 export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
   const entryOf = (image: string): Entry =>
     (Object.hasOwn(table, image) ? table[image] : undefined) ?? DEFAULT_ENTRY;
-  const digestOf = (image: string) => {
+  const answerFor = (image: string) => {
     const entry = entryOf(image);
     if (entry.answer !== "digest") {
       throw new Error(`Callback evaluation failure: ${errorText(image, entry.answer)}`);
     }
-    return parseReference(image)?.digest ?? (entry.digest || madeUpDigest(image));
+    return digestOf(image) ?? (entry.digest || madeUpDigest(image));
   };
   const lookup: Record<string, (image: string) => unknown> = {
-    "v1/manifest_digest": (image) => ({ digest: digestOf(image) }),
+    "v1/manifest_digest": (image) => ({ digest: answerFor(image) }),
     "v1/oci_manifest": (image) => {
       // If the digest comes from an earlier answer, the table's row is that of the earlier call's
       // image. Otherwise it is the row of the reference itself.
-      const reference = parseReference(image);
+      const { repository, digest } = partsOf(image);
       const tagged = asked.find(
         (other) =>
-          parseReference(other.image)?.repository === reference?.repository &&
+          partsOf(other.image).repository === repository &&
           entryOf(other.image).answer === "digest" &&
-          digestOf(other.image) === reference?.digest,
+          answerFor(other.image) === digest,
       );
       const name = tagged?.image ?? image;
-      digestOf(name);
+      answerFor(name);
       return manifest(name, entryOf(name).platforms);
     },
   };

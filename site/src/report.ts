@@ -1,7 +1,7 @@
 /** The readable form of an answer: a verdict and a table, like those of `make run`. */
 
 import rulesPage from "../../docs/rules.md?raw";
-import type { Answer } from "./evaluate.ts";
+import type { Answer, Evaluation } from "./evaluate.ts";
 import { at, isObject, type Json, listAt, textAt } from "./json.ts";
 import { type Item, podSpec } from "./objects.ts";
 
@@ -117,7 +117,7 @@ const PREFIX = {
 const listOf = (path: string) => LISTS.find((list) => path.includes(`.${list}[`));
 
 /** The rows, in the order of `LISTS`. */
-export function rows(item: Item, answer: Answer): Row[] {
+export function rows({ item, answer }: Evaluation): Row[] {
   const object = item.request["object"];
   const before = places(object);
   const after = answer.mutated_object === undefined ? before : places(answer.mutated_object);
@@ -159,10 +159,6 @@ export function rows(item: Item, answer: Answer): Row[] {
     return [...words].join(", ");
   };
 
-  // At an UPDATE, a place can change without a finding and without a recorded change. Then a stored
-  // value was put back, so the reason in the table is *re-apply*.
-  const silent = item.operation === "UPDATE" ? "re-apply" : "";
-
   return after.map((place) => {
     const old = before.find((other) => same(other, place));
     const imageBefore = old && old.image !== place.image ? old.image : undefined;
@@ -181,7 +177,7 @@ export function rows(item: Item, answer: Answer): Row[] {
         (filled) => filled.list === place.list && filled.name === place.name,
       ),
       state,
-      why: reasons(place, imageBefore !== undefined) || (state === "changed" ? silent : ""),
+      why: reasons(place, imageBefore !== undefined),
     };
   });
 }

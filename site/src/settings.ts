@@ -18,8 +18,6 @@ export type Schema = {
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
-  minimum?: number;
-  maximum?: number;
 };
 
 export type Settings = {
@@ -62,16 +60,8 @@ function pathOf(sentence: string): (string | number)[] {
  * is shown at the nearest parent in the text.
  */
 export function locate(message: string, document: Document.Parsed | undefined): Problem[] {
-  // A semicolon may also be inside a sentence. Each sentence starts with the path of a setting. A path
-  // of one word is followed by `must` or `is`. So a part that starts with something else belongs to
-  // the sentence before this part.
-  const sentences: string[] = [];
-  for (const part of message.split("; ")) {
-    const last = sentences.length - 1;
-    if (last < 0 || /^[A-Za-z_][\w-]*(?:(?:\.[\w-]+|\[\d+\])+| must| is) /.test(part))
-      sentences.push(part);
-    else sentences[last] += `; ${part}`;
-  }
+  // A semicolon may also be inside a sentence. Each sentence starts with the path of a setting.
+  const sentences = message.split(/; (?=\w+[.[]\w)/);
   const problems = sentences.map((sentence) => {
     let node: unknown = document?.contents;
     let [from, to] = [0, 1];

@@ -4,7 +4,7 @@ import { byId, h } from "./dom.ts";
 import { drawing } from "./drawing.ts";
 import { shortDigest } from "./image.ts";
 import type { JsonObject } from "./json.ts";
-import { imagesOf, type Registry, type Scenario, simulate } from "./start.ts";
+import { namesOf, type Registry, type Scenario, simulate } from "./start.ts";
 
 /** A person's choices for the registry, the node and the images. A link contains these as JSON. */
 export type Choices = {
@@ -22,6 +22,8 @@ export type Drawn = {
   /** `undefined` if this policy doesn't change the object. */
   after: JsonObject | undefined;
   rejected: boolean;
+  /** The images that can't be parsed. */
+  invalid: string[];
 };
 
 export class StartView {
@@ -29,7 +31,7 @@ export class StartView {
   readonly #copies = byId<HTMLInputElement>("copies");
   #missing = new Set<string>();
   #drawn: Drawn | undefined;
-  /** The names of the images that have a button. New buttons are made only if the names change. */
+  /** The names of the images that have a button. New buttons are made only if they change. */
   #buttons = "";
 
   constructor() {
@@ -63,8 +65,9 @@ export class StartView {
   #draw() {
     if (!this.#drawn) return;
     const { before, after, rejected } = this.#drawn;
-    this.#showImages(imagesOf([before, after]));
-    const scenario: Scenario = { ...this.choices, missing: this.#missing };
+    const invalid = new Set(this.#drawn.invalid);
+    this.#showImages(namesOf([before, after], invalid));
+    const scenario: Scenario = { ...this.choices, missing: this.#missing, invalid };
     const draw = (heading: string, spec: JsonObject) =>
       drawing(heading, simulate(spec, scenario), scenario);
     const drawings = byId("drawings");
@@ -76,23 +79,22 @@ export class StartView {
   }
 
   /** Shows a button for each image. A pressed button means that its image is missing. */
-  #showImages(images: Map<string, string>) {
+  #showImages(names: string[]) {
     const place = byId("missing-images");
-    const names = [...images.keys()].join("\n");
-    if (names !== this.#buttons) {
-      this.#buttons = names;
-      place.replaceChildren(...[...images].map(([name, written]) => this.#button(name, written)));
+    if (names.join("\n") !== this.#buttons) {
+      this.#buttons = names.join("\n");
+      place.replaceChildren(...names.map((name) => this.#button(name)));
     }
     for (const button of place.querySelectorAll("button")) {
       button.setAttribute("aria-pressed", String(this.#missing.has(button.dataset["image"] ?? "")));
     }
   }
 
-  #button(name: string, written: string): HTMLButtonElement {
+  #button(name: string): HTMLButtonElement {
     const button = h(
       "button",
-      { type: "button", class: "chip", "data-image": name, title: written },
-      shortDigest(written),
+      { type: "button", class: "chip", "data-image": name, title: name },
+      shortDigest(name),
     );
     button.addEventListener("click", () => {
       if (!this.#missing.delete(name)) this.#missing.add(name);

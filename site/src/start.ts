@@ -3,11 +3,12 @@
  * together. For each image, the node asks the registry, uses its own copy of the image, or waits.
  *
  * As observed on kubelet 1.36 with containerd, an image volume is pulled before the container that
- * mounts it starts. A node uses its copy of an image only for a repository in the same spelling. It
- * asks the registry again if the repository has another spelling.
+ * mounts it starts. A node keeps an image under the name that is written in the Pod. It asks the
+ * registry again if the image has another spelling.
  */
 
-import { imageName, parseReference, shortDigest } from "./image.ts";
+import { imagesOf } from "./defaults.ts";
+import { imageName, nodeName, shortDigest } from "./image.ts";
 import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
 
 /** The state of the registry: the field `registry` of `Scenario` explains these words. */
@@ -20,6 +21,8 @@ export type Scenario = {
   copies: boolean;
   /** The images that are no longer in their registries, by `imageName`. */
   missing: ReadonlySet<string>;
+  /** The images that can't be parsed. */
+  invalid: ReadonlySet<string>;
 };
 
 /** How the start of a container or of an image volume ends. */
@@ -44,24 +47,15 @@ export type Step = {
   policy: string;
   /** Whether the image is missing from its registry. */
   missing: boolean;
+  /** Whether the image can't be parsed. */
+  invalid: boolean;
   fate: Fate;
 };
 
-/** The valid images of some Pods: each `imageName`, with the first spelling that is found. */
-export function imagesOf(specs: (JsonObject | undefined)[]): Map<string, string> {
-  const images = new Map<string, string>();
-  const add = (image: string | undefined) => {
-    if (image && parseReference(image) && !images.has(imageName(image))) {
-      images.set(imageName(image), image);
-    }
-  };
-  for (const spec of specs) {
-    for (const volume of listAt(spec, "volumes")) add(textAt(volume, "image", "reference"));
-    for (const list of ["initContainers", "containers"]) {
-      for (const container of listAt(spec, list)) add(textAt(container, "image"));
-    }
-  }
-  return images;
+/** The names of the images of some Pods that can be missing from their registries. */
+export function namesOf(specs: (JsonObject | undefined)[], invalid: ReadonlySet<string>): string[] {
+  const images = specs.flatMap(imagesOf).filter((image) => !invalid.has(image));
+  return [...new Set(images.map(imageName))];
 }
 
 /** The steps of the start of a Pod, in their order. */
@@ -73,20 +67,24 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     const image = at(volume, "image");
     if (name && isObject(image)) volumes.set(name, image);
   }
-  // The images that the node has pulled, with their repositories as written: after `nginx`, the
-  // node still pulls `docker.io/library/nginx`.
+  // The names of the images that the node has pulled: after `nginx`, the node still pulls
+  // `docker.io/library/nginx`.
   const onNode = new Set<string>();
   let up = scenario.registry !== "away";
   let stuck = false;
 
-  const missing = (image: string) => scenario.missing.has(imageName(image));
+  const states = (image: string) => ({
+    missing: scenario.missing.has(imageName(image)),
+    invalid: scenario.invalid.has(image),
+  });
   const pull = (image: string, policy: string): Fate => {
-    if (!parseReference(image)) return "waits";
-    const key = withTag(image);
+    const { missing, invalid } = states(image);
+    if (invalid) return "waits";
+    const key = nodeName(image);
     const there = scenario.copies || onNode.has(key);
     if (policy === "Never") return there ? "node" : "waits";
     if (policy === "IfNotPresent" && there) return "node";
-    if (!up || missing(image)) return "waits";
+    if (!up || missing) return "waits";
     onNode.add(key);
     return "registry";
   };
@@ -109,14 +107,14 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
       const policy = textAt(volume, "pullPolicy") ?? "";
       const outcome = fate ?? pull(image, policy);
       const volumeStep = { name, kind: "volume", early, slot, image, policy } as const;
-      steps.push({ ...volumeStep, missing: missing(image), fate: outcome });
+      steps.push({ ...volumeStep, ...states(image), fate: outcome });
       if (outcome === "waits") fate = "never";
     }
     const image = textAt(container, "image") ?? "";
     const policy = textAt(container, "imagePullPolicy") ?? "";
     const name = textAt(container, "name") ?? "";
     const outcome = fate ?? pull(image, policy);
-    steps.push({ name, kind, early, slot, image, policy, missing: missing(image), fate: outcome });
+    steps.push({ name, kind, early, slot, image, policy, ...states(image), fate: outcome });
   };
 
   const init = listAt(spec, "initContainers");
@@ -129,11 +127,6 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   // The app containers start side by side, so no app container waits for another.
   for (const container of listAt(spec, "containers")) start(container, "app", init.length);
   return steps;
-}
-
-/** The image, with `:latest` if it has neither tag nor digest. The repository stays as written. */
-function withTag(image: string): string {
-  return /@|:[^/]*$/.test(image) ? image : `${image}:latest`;
 }
 
 export type Ending = { style: "good" | "notice" | "bad"; sentence: string };
@@ -175,7 +168,7 @@ const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "no
 
 /** Says which steps wait, why, and in which state Kubernetes shows them. */
 function waits(found: Step[], howLong = ""): string {
-  const reason = found.every((step) => !parseReference(step.image))
+  const reason = found.every((step) => step.invalid)
     ? "InvalidImageName"
     : found.every((step) => step.policy === "Never")
       ? "ErrImageNeverPull"

@@ -24,37 +24,19 @@ export function metadataOf(module: WebAssembly.Module): Metadata {
 
 const moduleUri = (metadata: Metadata) => `registry://${metadata.uri}:v${metadata.version}`;
 
-/** Whether the objects of a resource have a pod template. */
-function isTemplate(resource: Json): boolean {
-  return typeof resource === "string" && !resource.startsWith("pods");
-}
-
-/** Whether this policy makes lookups with these settings. The validating copy makes none. */
+/** Whether this policy makes lookups with these settings. */
 export function asksRegistries(settings: JsonObject): boolean {
   const looksUp = (holder: Json | undefined) => {
     const lookup = textAt(holder, "lookup");
     return lookup !== undefined && lookup !== "Off";
   };
   const registry = settings["registry"];
-  return (
-    settings["validatingCopy"] !== true &&
-    (looksUp(registry) || listAt(registry, "overrides").some(looksUp))
-  );
+  return looksUp(registry) || listAt(registry, "overrides").some(looksUp);
 }
 
-/** The ClusterAdmissionPolicy for these settings, with the admission rules that it needs. */
+/** The ClusterAdmissionPolicy for these settings, with the admission rules of the module. */
 export function policyYaml(metadata: Metadata, settings: JsonObject): string {
   const mutating = (settings["mode"] ?? "Fix") === "Fix";
-  const templates = settings["templates"];
-  const ignoresTemplates = templates === "Off" || templates === false;
-  const rules = metadata.rules
-    .map((rule) => ({
-      ...rule,
-      resources: (Array.isArray(rule["resources"]) ? rule["resources"] : []).filter(
-        (resource) => !ignoresTemplates || !isTemplate(resource),
-      ),
-    }))
-    .filter((rule) => rule.resources.length > 0);
   const text = toYaml({
     apiVersion: "policies.kubewarden.io/v1",
     kind: "ClusterAdmissionPolicy",
@@ -70,7 +52,7 @@ export function policyYaml(metadata: Metadata, settings: JsonObject): string {
           { key: "kubernetes.io/metadata.name", operator: "NotIn", values: ["kube-system"] },
         ],
       },
-      rules,
+      rules: metadata.rules,
       settings,
     },
   });

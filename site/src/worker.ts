@@ -63,7 +63,7 @@ async function run(id: number, task: Task): Promise<unknown> {
     case "settings":
       return validateSettings(module, task.settings);
     case "evaluate":
-      return evaluate(module, task.item.request, task.settings, task.table);
+      return evaluate(module, task.item, task.settings, task.table);
     case "item":
       return item(kept[task.index]);
     case "plan":
@@ -112,7 +112,7 @@ async function plan(
       }
       for (const item of read.items) {
         kept.push(text);
-        progress.rows.push(planRow(item, evaluate(module, item.request, settings, table).answer));
+        progress.rows.push(planRow(evaluate(module, item, settings, table)));
       }
       if (performance.now() - told > INTERVAL) {
         tell((number + (index + 1) / texts.length) / inputs.length);

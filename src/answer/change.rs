@@ -1,14 +1,14 @@
 //! The changes of a Pod: the differences between what came in and what it should be.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::examination::{Examination, Place, Rule};
-use crate::pod::List;
+use super::list::json;
+use crate::examination::{Examination, Place, Rule, summary};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
-pub(super) struct Change<'e> {
+struct Change<'e> {
     /// The path in the returned object.
     path: String,
     container: &'e str,
@@ -20,17 +20,63 @@ pub(super) struct Change<'e> {
     rule: Rule,
 }
 
-/// All changes, in the order of the returned Pod.
-pub(super) fn changes<'e>(examination: &'e Examination<'_>) -> Vec<Change<'e>> {
-    let mut places: Vec<&Place<'_>> = examination.places.iter().collect();
-    places.sort_by_key(|place| (place.list, examination.index_after(place)));
-    places
-        .into_iter()
-        .flat_map(|place| changes_of(examination, place))
-        .collect()
+/// The changes of a Pod, in the order of the returned Pod.
+#[derive(Default)]
+pub(super) struct Changes<'e, 'o> {
+    examination: Option<&'e Examination<'o>>,
+    /// The places that change.
+    places: Vec<&'e Place<'o>>,
 }
 
-fn changes_of<'e>(examination: &'e Examination<'_>, place: &'e Place<'_>) -> Vec<Change<'e>> {
+impl<'e, 'o> Changes<'e, 'o> {
+    /// All changes.
+    pub(super) fn of(examination: &'e Examination<'o>) -> Self {
+        let mut places: Vec<&Place<'_>> = examination
+            .places
+            .iter()
+            .filter(|place| count(place) > 0)
+            .collect();
+        places.sort_by_key(|place| (place.list, examination.index_after(place)));
+        Self {
+            examination: Some(examination),
+            places,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.places
+            .iter()
+            .map(|place| count(place))
+            .fold(0, usize::saturating_add)
+    }
+
+    /// The entries of the changes, as JSON. They are made one after another, because most lists end early.
+    pub(super) fn entries(&self) -> impl Iterator<Item = String> {
+        let examination = self.examination.into_iter();
+        let changes = examination.flat_map(|one| {
+            self.places
+                .iter()
+                .flat_map(move |place| changes_of(one, place))
+        });
+        changes.map(|change| json(&change))
+    }
+}
+
+/// How many values of a place change. An added place is one change.
+fn count(place: &Place<'_>) -> usize {
+    let is_changed = [
+        place.is_added,
+        place.image.why.is_some(),
+        place.policy.why.is_some(),
+    ];
+    is_changed
+        .into_iter()
+        .filter(|is_changed| *is_changed)
+        .count()
+}
+
+fn changes_of<'e>(examination: &Examination<'_>, place: &'e Place<'_>) -> Vec<Change<'e>> {
     let change = |field, from, to, rule| {
         let path = examination.path_after(place, field);
         Change {
@@ -64,13 +110,4 @@ fn changes_of<'e>(examination: &'e Examination<'_>, place: &'e Place<'_>) -> Vec
         )
     });
     of_image.into_iter().chain(of_policy).collect()
-}
-
-/// The name, the image and the pull policy of an added check.
-fn summary(place: &Place<'_>) -> Value {
-    let (name, image, policy) = (&place.name, &place.image.now, place.policy.now.as_str());
-    match place.list {
-        List::Volumes => json!({"name": name, "image": {"reference": image, "pullPolicy": policy}}),
-        _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
-    }
 }

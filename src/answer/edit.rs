@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::change::Change;
+use super::change::Changes;
 use super::record::record;
 use crate::examination::{Examination, Place};
 use crate::pod::List;
@@ -28,10 +28,13 @@ pub(crate) enum Edit {
 }
 
 /// The edits of the examined object. The init containers are inserted last, because that moves other entries.
-pub(super) fn edits(examination: &Examination<'_>, changes: &[Change<'_>]) -> Vec<Edit> {
+pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) -> Vec<Edit> {
     let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();
     let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index);
     let mut edits = Vec::new();
+    if changes.count() == 0 {
+        return edits;
+    }
     for place in examination.places.iter().filter(|place| !place.is_added) {
         let source = if place.list == List::Volumes {
             "/image"

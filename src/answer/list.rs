@@ -12,16 +12,15 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// These entries as a list of at most `LIST_MAX` bytes. The entries that do not fit are counted.
-pub(super) fn joined(entries: &[String]) -> String {
-    joined_within(entries, 0, LIST_MAX).unwrap_or_default()
-}
-
-/// These entries as a list of at most `max` bytes. Entries that do not fit are counted, together with `more`. None if there is
-/// no room for the count.
-pub(super) fn joined_within(entries: &[String], more: usize, max: usize) -> Option<String> {
+/// Entries as a list of at most `max` bytes. `count` is how many changes, findings or lookups they stand for. Those that do
+/// not fit are counted. None if there is no room for this number.
+pub(super) fn joined(
+    entries: impl Iterator<Item = String>,
+    count: usize,
+    max: usize,
+) -> Option<String> {
     let mut list = String::from("[");
-    let mut left_out = more.saturating_add(entries.len());
+    let mut left_out = count;
     for entry in entries {
         let size = list
             .len()
@@ -30,12 +29,12 @@ pub(super) fn joined_within(entries: &[String], more: usize, max: usize) -> Opti
         if size > max {
             break;
         }
-        list.extend([entry, ","]);
+        list.extend([&entry, ","]);
         left_out = left_out.saturating_sub(1);
     }
     if left_out > 0 {
         list.push_str(&format!("{{\"more\":{left_out}}}"));
-    } else {
+    } else if list.ends_with(',') {
         list.pop();
     }
     list.push(']');

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::change::Change;
-use super::list::{LIST_MAX, joined_within, json};
+use super::change::Changes;
+use super::list::{LIST_MAX, joined};
 use crate::request::{CHANGES_ANNOTATION, Metadata};
 
 /// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
@@ -13,7 +13,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The record of these changes. None if the other annotations leave no room for one. The entries of an earlier record come
 /// last, so that a forged record can't take the room of the new entries.
-pub(super) fn record(changes: &[Change<'_>], metadata: &Metadata<'_>) -> Option<String> {
+pub(super) fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>) -> Option<String> {
     let others = metadata
         .annotations()
         .filter(|(key, _)| *key != CHANGES_ANNOTATION);
@@ -27,9 +27,11 @@ pub(super) fn record(changes: &[Change<'_>], metadata: &Metadata<'_>) -> Option<
         .annotation(CHANGES_ANNOTATION)
         .and_then(earlier)
         .unwrap_or_default();
-    let mut entries: Vec<String> = changes.iter().map(json).collect();
-    entries.extend(earlier);
-    joined_within(&entries, more, room)
+    let count = changes
+        .count()
+        .saturating_add(earlier.len())
+        .saturating_add(more);
+    joined(changes.entries().chain(earlier), count, room)
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.

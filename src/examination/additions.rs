@@ -29,30 +29,15 @@ impl Additions {
     }
 
     /// The entry of a check.
-    ///
-    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger than its limit
-    /// (DESIGN.md has the figures).
     pub(crate) fn entry(&self, check: &Place<'_>) -> Value {
-        let name = check.name.to_string();
-        let image = Some(check.image.now.to_string());
-        let policy = Some(check.policy.now.as_str().to_owned());
         match self {
-            Self::InitContainers(fields) => {
-                let fields = Container::clone(fields);
-                to_value(Container {
-                    name,
-                    image,
-                    image_pull_policy: policy,
-                    ..fields
-                })
-            }
-            Self::Volumes(_) => {
-                let image = ImageVolumeSource {
-                    reference: image,
-                    pull_policy: policy,
-                };
-                json!({"name": name, "image": image})
-            }
+            Self::InitContainers(fields) => to_value(Container {
+                name: check.name.to_string(),
+                image: Some(check.image.now.to_string()),
+                image_pull_policy: Some(check.policy.now.as_str().to_owned()),
+                ..Container::clone(fields)
+            }),
+            Self::Volumes(_) => summary(check),
         }
     }
 
@@ -73,13 +58,36 @@ impl Additions {
         (carriers, mount)
     }
 
-    /// The size of a check with its mounts, in bytes of JSON.
-    pub(crate) fn size_of(&self, check: &Place<'_>) -> usize {
+    /// The size of the fields that all checks have in common, in bytes of JSON.
+    pub(crate) fn size_of_fields(&self) -> usize {
+        match self {
+            Self::InitContainers(fields) => to_value(fields).to_string().len(),
+            Self::Volumes(_) => 0,
+        }
+    }
+
+    /// The size of a check with its mounts, without these fields.
+    pub(crate) fn size_of_rest(&self, check: &Place<'_>) -> usize {
         let (carriers, mount) = self.mounts();
         let mounts = carriers
             .len()
             .saturating_mul(mount(check).to_string().len());
-        self.entry(check).to_string().len().saturating_add(mounts)
+        summary(check).to_string().len().saturating_add(mounts)
+    }
+}
+
+/// The name, the image and the pull policy of a check.
+///
+/// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger than its limit
+/// (DESIGN.md has the figures).
+pub(crate) fn summary(check: &Place<'_>) -> Value {
+    let (name, image, policy) = (&check.name, &check.image.now, check.policy.now.as_str());
+    match check.list {
+        List::Volumes => {
+            let (reference, pull_policy) = (Some(image.to_string()), Some(policy.to_owned()));
+            json!({"name": name, "image": ImageVolumeSource { reference, pull_policy }})
+        }
+        _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
     }
 }
 

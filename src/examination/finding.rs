@@ -95,24 +95,33 @@ pub(crate) struct Finding<'o> {
 
 impl<'o> Finding<'o> {
     /// A finding without a repair, about the image of a place.
-    pub(crate) fn about_image(index: usize, place: &Place<'o>, reason: impl Reason + 'o) -> Self {
+    pub(crate) fn about_image(
+        index: usize,
+        place: &Place<'o>,
+        reason: Rc<dyn Reason + 'o>,
+    ) -> Self {
         Self {
             place: index,
             subject: Subject::Image,
             found: Some(place.shown_image().into_owned()),
             expected: None,
             effect: Effect::NotRepairable,
-            reason: Rc::new(reason),
+            reason,
         }
     }
 
     /// A finding without a repair, about the pull policy of a place.
-    pub(crate) fn about_policy(index: usize, place: &Place<'o>, reason: impl Reason + 'o) -> Self {
+    pub(crate) fn about_policy(
+        index: usize,
+        place: &Place<'o>,
+        reason: Rc<dyn Reason + 'o>,
+    ) -> Self {
+        let found = place
+            .sets_policy
+            .then(|| place.policy.before.as_str().to_owned());
         Self {
             subject: Subject::PullPolicy,
-            found: place
-                .sets_policy
-                .then(|| place.policy.before.as_str().to_owned()),
+            found,
             ..Self::about_image(index, place, reason)
         }
     }

@@ -106,8 +106,7 @@ impl<'o> Place<'o> {
         source: &'o Value,
         settings: &'o Settings,
     ) -> Result<Self, Wrong<'o>> {
-        json::required(value, "name")?;
-        let name = json::string(value, "name")?.unwrap_or_default();
+        let name = json::string(value, "name")?.ok_or(Wrong::lacks(value, "name"))?;
         let restart_policy = match list {
             List::InitContainers => json::string(value, "restartPolicy")?,
             _ => None,
@@ -248,11 +247,12 @@ impl<'o> Place<'o> {
 }
 
 /// Reads a pull policy. `""` counts as not set, as in the API server.
-fn pull_policy<'o>(source: &'o Value, key: &str) -> Result<Option<PullPolicy>, Wrong<'o>> {
-    let Some(text) = json::string(source, key)?.filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    let value = json::member(source, key)?.unwrap_or(source);
-    let wrong = Wrong::must_be_one_of(value, "Always, IfNotPresent or Never");
-    PullPolicy::parse(text).map(Some).ok_or(wrong)
+fn pull_policy<'o>(source: &'o Value, key: &'static str) -> Result<Option<PullPolicy>, Wrong<'o>> {
+    match json::string(source, key)? {
+        None | Some("") => Ok(None),
+        Some(text) => {
+            let wrong = Wrong::must_be_one_of(source, key, "Always, IfNotPresent or Never");
+            PullPolicy::parse(text).map(Some).ok_or(wrong)
+        }
+    }
 }

@@ -30,7 +30,7 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
                     ..disallowed
                 };
                 let expected = allowed.map(|allowed| allowed.as_str().to_owned());
-                let finding = Finding::about_policy(index, place, reason);
+                let finding = Finding::about_policy(index, place, Rc::new(reason));
                 examination.findings.push(Finding {
                     expected,
                     ..finding

@@ -4,6 +4,8 @@
 //! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a finding only if
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that these patterns mean.
 
+use std::rc::Rc;
+
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::image::Invalid;
 use crate::request::Type;
@@ -29,7 +31,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         findings.push(Finding::about_image(
             index,
             place,
-            InvalidImage { path, mistake },
+            Rc::new(InvalidImage { path, mistake }),
         ));
     }
     for finding in &findings {

@@ -110,13 +110,16 @@ fn checks<'o>(
     guarded: &[usize],
     (form, first): (Additions, usize),
 ) -> Result<Checks<'o>, WhyNot> {
+    let size_of_fields = form.size_of_fields();
     let (mut places, mut size) = (Vec::new(), 0_usize);
     for ((index, guarded), name) in (first..).zip(guarded).zip(free_names(examination)) {
         let Some(guarded) = examination.places.get(*guarded) else {
             continue;
         };
         let check = guarded.check(form.list(), index, name, examination.first_init);
-        size = size.saturating_add(form.size_of(&check));
+        size = size
+            .saturating_add(size_of_fields)
+            .saturating_add(form.size_of_rest(&check));
         if size > ADDITIONS_MAX {
             return Err(WhyNot::TooLarge);
         }
@@ -139,7 +142,7 @@ impl<'o> Checks<'o> {
                 policy,
                 added: Ok(Added { name, is_volume }),
             };
-            let finding = Finding::about_image(*index, place, reason);
+            let finding = Finding::about_image(*index, place, Rc::new(reason));
             examination.findings.push(Finding {
                 found: None,
                 expected,
@@ -171,7 +174,7 @@ fn report(
             policy: place.policy.now,
             added: Err(Rc::clone(why_not)),
         };
-        let finding = Finding::about_image(*index, place, reason).warning_if(is_warning);
+        let finding = Finding::about_image(*index, place, Rc::new(reason)).warning_if(is_warning);
         let expected = Some("an image check".to_owned());
         examination.findings.push(Finding {
             found: None,

@@ -249,8 +249,9 @@ fn report<'o>(
         .places
         .first()
         .and_then(|index| Some((*index, examination.places.get(*index)?)));
-    let finding = first
-        .map(|(index, place)| Finding::about_image(index, place, reason).warning_if(is_warning));
+    let finding = first.map(|(index, place)| {
+        Finding::about_image(index, place, Rc::new(reason)).warning_if(is_warning)
+    });
     examination.findings.extend(finding);
 }
 

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::pod::List;
@@ -48,7 +49,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             other_spelling,
             is_update,
         };
-        findings.push(Finding::about_image(index, check, reason).warning_if(true));
+        findings.push(Finding::about_image(index, check, Rc::new(reason)).warning_if(true));
     }
     examination.findings.append(&mut findings);
 }

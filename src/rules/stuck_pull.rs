@@ -5,6 +5,7 @@
 //! never repeats such a message.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -57,6 +58,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         (List::InitContainers, "initContainerStatuses", "Initialized"),
         (List::Containers, "containerStatuses", "ContainersReady"),
     ] {
+        let since = last_transition(status, condition).map(str::to_owned);
         let mut seen = BTreeSet::new();
         for (entry, container) in elements(status, statuses).iter().enumerate() {
             // A person may have written several entries about one container. The first one counts.
@@ -78,7 +80,6 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 let volume = places.get(&(List::Volumes, mount.volume));
                 images.extend(volume.map(|(_, volume)| volume.shown_image().into_owned()));
             }
-            let since = last_transition(status, condition).map(str::to_owned);
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
             findings.push(Finding {
                 subject: Subject::Status(path),
@@ -86,12 +87,12 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 ..Finding::about_image(
                     index,
                     place,
-                    Stuck {
+                    Rc::new(Stuck {
                         reason,
                         help,
                         images,
-                        since,
-                    },
+                        since: since.clone(),
+                    }),
                 )
             });
         }

@@ -5,7 +5,7 @@ pub(crate) mod every_setting;
 use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate;
 use oci_spec::image::ImageIndex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Registries that have no image.
 pub(crate) struct NoRegistry;
@@ -24,11 +24,6 @@ impl Client for NoRegistry {
 pub(crate) fn answer_to_payload(payload: &str) -> Value {
     let answer = validate::validate(payload.as_bytes(), &mut NoRegistry).expect("an answer");
     serde_json::from_slice(&answer).expect("the answer is JSON")
-}
-
-/// The answer of this policy to a request under these settings.
-pub(crate) fn validate(request: &Value, settings: &Value) -> Value {
-    answer_to_payload(&json!({"request": request, "settings": settings}).to_string())
 }
 
 /// The message about wrong settings. `None` if the settings are valid.

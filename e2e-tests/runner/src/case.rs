@@ -64,7 +64,8 @@ fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
     let nulls = if has_null(&given.set) || has_null(&given.request) { &[Some(Value::Null), None][..] } else { &[None] };
     let mut settings = given.settings.clone();
     if let Some(name) = &given.example {
-        settings = merged(example(name)?, settings);
+        let own = if settings.is_null() { json!({}) } else { settings };
+        settings = merged(example(name)?, own);
     }
     if let Some(mode) = &given.mode {
         settings = merged(settings, json!({"mode": mode}));

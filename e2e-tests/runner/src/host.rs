@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy_spec::differential::Policy;
+use consistent_pull_policy_promises::policy::Policy;
 use serde_json::{Value, json};
 
 use crate::case::Case;

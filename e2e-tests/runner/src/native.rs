@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consistent_pull_policy::{lookup, validate};
-use consistent_pull_policy_spec::differential::{HostCall, Policy};
+use consistent_pull_policy_promises::policy::{HostCall, Policy};
 use oci_spec::image::ImageIndex;
 use serde_json::Value;
 

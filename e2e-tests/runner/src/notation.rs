@@ -158,21 +158,34 @@ pub(crate) fn repeated(text: &str) -> Vec<String> {
     }
 }
 
-/// Writes out the repeated texts and the abbreviated digests in all strings of a value.
+/// Writes out the abbreviated digests in all strings of a value, and the keys that stand for several.
 pub(crate) fn written_out(value: &mut Value) {
     match value {
         Value::String(text) => *text = whole_digests(text),
         Value::Array(list) => list.iter_mut().for_each(written_out),
         Value::Object(object) => {
-            let entries = std::mem::take(object).into_iter();
-            *object = entries
-                .map(|(key, mut value)| {
+            let entries = std::mem::take(object).into_iter().flat_map(|(key, value)| {
+                let keys = repeated(&key);
+                let is_one = keys.len() == 1;
+                keys.into_iter().zip(1..).map(move |(key, number)| {
+                    let mut value = if is_one { value.clone() } else { numbered(&value, number) };
                     written_out(&mut value);
                     (whole_digests(&key), value)
                 })
-                .collect();
+            });
+            *object = entries.collect();
         }
         _ => {}
+    }
+}
+
+/// A value with a number in place of each `#`.
+fn numbered(value: &Value, number: usize) -> Value {
+    match value {
+        Value::String(text) => text.replace('#', &number.to_string()).into(),
+        Value::Array(list) => list.iter().map(|one| numbered(one, number)).collect(),
+        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), numbered(value, number))).collect(),
+        other => other.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use consistent_pull_policy_spec::differential::HostCall;
+use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

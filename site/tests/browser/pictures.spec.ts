@@ -1,5 +1,5 @@
 /**
- * Pictures for the docs and the README. Only `make pictures` writes them, because they differ with
+ * Pictures for Artifact Hub. Only `make pictures` writes them, because they differ with
  * the installed fonts. For each picture, the SHA-256 of the style sheet and of the shown texts is
  * stored. So a test notices an outdated picture.
  */
@@ -44,14 +44,6 @@ test("the repair", async ({ playground }) => {
   await playground.page.setViewportSize({ width: 1280, height: 1200 });
   await expect(playground.verdict).toHaveText("allowed, repaired");
   await picture("playground-repair", playground.page);
-});
-
-test("a Job and its Pod", async ({ playground }) => {
-  const { page } = playground;
-  await page.setViewportSize({ width: 1800, height: 1000 });
-  await playground.choose("object", "weak-checks: Job");
-  await expect(page.locator("#pod-verdict .badge")).toHaveText("allowed, repaired");
-  await picture("playground-job", page, page.locator(".beside"));
 });
 
 const JOB = `apiVersion: v1

@@ -186,29 +186,26 @@ describe("each controller", () => {
 describe("the request for the Pod", () => {
   const job = readValue(workload("batch/v1", "Job", { template })).items[0] as Item;
 
-  test("is made from the workload that this policy changed", () => {
-    const repaired = JSON.parse(
-      JSON.stringify(job.request["object"]).replace("Always", "IfNotPresent"),
-    );
-    const made = podRequest(job, { accepted: true, mutated_object: repaired });
+  const request = (item: Item, accepted: boolean) =>
+    podRequest({ item, answer: { accepted }, asked: [], invalid: [] });
+
+  test("is made from the workload", () => {
+    const made = request(job, true);
     expect(made?.item.request).toMatchObject({
       operation: "CREATE",
       namespace: "shop",
       kind: { group: "", version: "v1", kind: "Pod" },
       userInfo: { username: "system:serviceaccount:kube-system:job-controller" },
-      object: { spec: { containers: [{ imagePullPolicy: "IfNotPresent" }] } },
+      object: { spec: { containers: [{ imagePullPolicy: "Always" }] } },
     });
     expect(made?.item.name).toBe("web-*");
   });
 
   test("is not made for a workload that is rejected, deleted or only scaled", () => {
-    expect(podRequest(job, { accepted: false })).toBeUndefined();
+    expect(request(job, false)).toBeUndefined();
     const { object: _, ...bare } = job.request;
-    expect(
-      podRequest({ ...job, request: { ...bare, operation: "DELETE" } }, { accepted: true }),
-    ).toBeUndefined();
-    expect(
-      podRequest({ ...job, request: { ...job.request, subResource: "scale" } }, { accepted: true }),
-    ).toBeUndefined();
+    expect(request({ ...job, request: { ...bare, operation: "DELETE" } }, true)).toBeUndefined();
+    const scaled = { ...job, request: { ...job.request, subResource: "scale" } };
+    expect(request(scaled, true)).toBeUndefined();
   });
 });

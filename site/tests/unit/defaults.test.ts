@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { defaultPolicy, withDefaults } from "../../src/defaults.ts";
-import { parseReference } from "../../src/image.ts";
+import { imagesOf, withDefaults } from "../../src/defaults.ts";
+import { serverDefault } from "../../src/evaluate.ts";
+import { policy } from "../policy.ts";
 
 const hex = "0123456789abcdef".repeat(4);
 
-// Observed on kube-apiserver 1.36.2.
-const observed: [string, string][] = [
+// Observed on kube-apiserver 1.36.2. An image that can't be parsed gets IfNotPresent, too.
+const observed: [string, "Always" | "IfNotPresent" | "invalid"][] = [
   ["nginx", "Always"],
   ["nginx:latest", "Always"],
   ["nginx:1.25", "IfNotPresent"],
@@ -24,24 +25,24 @@ const observed: [string, string][] = [
   ["Registry.Example.com/nginx", "Always"],
   ["REGISTRY/nginx", "Always"],
   [`${hex}:latest`, "Always"],
-  [hex, "IfNotPresent"],
-  ["NGINX", "IfNotPresent"],
-  ["NGINX:latest", "IfNotPresent"],
-  ["nginx:", "IfNotPresent"],
-  ["nginx::latest", "IfNotPresent"],
-  ["nginx@latest", "IfNotPresent"],
-  ["nginx:latest@sha256:abc", "IfNotPresent"],
-  ["http://reg/nginx:latest", "IfNotPresent"],
-  ["$(IMG)", "IfNotPresent"],
-  ["a//b:latest", "IfNotPresent"],
-  ["-nginx:latest", "IfNotPresent"],
-  ["ngi nx", "IfNotPresent"],
-  ["", "IfNotPresent"],
+  [hex, "invalid"],
+  ["NGINX", "invalid"],
+  ["NGINX:latest", "invalid"],
+  ["nginx:", "invalid"],
+  ["nginx::latest", "invalid"],
+  ["nginx@latest", "invalid"],
+  ["nginx:latest@sha256:abc", "invalid"],
+  ["http://reg/nginx:latest", "invalid"],
+  ["$(IMG)", "invalid"],
+  ["a//b:latest", "invalid"],
+  ["-nginx:latest", "invalid"],
+  ["ngi nx", "invalid"],
+  ["", "invalid"],
 ];
 
 describe("the API server's default", () => {
-  test.each(observed)("of %j is %s", (image, policy) => {
-    expect(defaultPolicy(image)).toBe(policy);
+  test.each(observed)("of %j is %s, says this policy", (image, expected) => {
+    expect(serverDefault(policy, image) ?? "invalid").toBe(expected);
   });
 
   test("is filled in only where a pull policy is not set", () => {
@@ -59,7 +60,7 @@ describe("the API server's default", () => {
       ],
     };
     const before = structuredClone(spec);
-    const filled = withDefaults(spec);
+    const filled = withDefaults(spec, (image) => (image === "x:1" ? "IfNotPresent" : "Always"));
     expect(spec).toEqual(before);
     expect(filled.defaults).toEqual([
       { list: "initContainers", name: "a", policy: "IfNotPresent" },
@@ -83,13 +84,11 @@ describe("the API server's default", () => {
   });
 });
 
-test("references are normalised", () => {
-  const parts = (image: string) => {
-    const found = parseReference(image);
-    return found && [found.registry, found.repository, found.tag];
+test("the images of a Pod spec are those of its volumes and containers", () => {
+  const spec = {
+    initContainers: [{ image: "init" }],
+    containers: [{ image: "app" }, {}, "no container"],
+    volumes: [{ image: { reference: "volume" } }, { emptyDir: {} }],
   };
-  expect(parts("nginx")).toEqual(["docker.io", "library/nginx", undefined]);
-  expect(parts("index.docker.io/nginx:1")).toEqual(["docker.io", "library/nginx", "1"]);
-  expect(parts("team/app")).toEqual(["docker.io", "team/app", undefined]);
-  expect(parts("localhost:5000/a:v1")).toEqual(["localhost:5000", "a", "v1"]);
+  expect(imagesOf(spec)).toEqual(["volume", "init", "app", "", ""]);
 });

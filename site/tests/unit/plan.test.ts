@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { readValue } from "../../src/objects.ts";
+import type { Answer } from "../../src/evaluate.ts";
 import { counts, csv, type PlanRow, planJson, planRow, select, type View } from "../../src/plan.ts";
 
 const [item] = readValue({
@@ -9,6 +10,7 @@ const [item] = readValue({
   spec: { containers: [] },
 }).items;
 if (!item) throw new Error("no item");
+const rowOf = (answer: Answer) => planRow({ item, answer });
 
 const row = (more: Partial<PlanRow>): PlanRow => ({
   kind: "Pod",
@@ -31,13 +33,11 @@ test("a row has the outcome, the rules and the reason", () => {
     { path: "spec.initContainers[0]", from: null, to: { name: "c" }, rule: "missing-check" },
   ]);
   const findings = JSON.stringify([{ rule: "weak-check", path: "spec" }]);
-  expect(planRow(item, { accepted: true })).toEqual(row({}));
-  expect(
-    planRow(item, { accepted: true, warnings: ["a", "b"], audit_annotations: { findings } }),
-  ).toEqual(row({ outcome: "warned", rules: ["weak-check"], reason: "a; b" }));
-  expect(
-    planRow(item, { accepted: true, mutated_object: {}, audit_annotations: { changes } }),
-  ).toEqual(
+  expect(rowOf({ accepted: true })).toEqual(row({}));
+  expect(rowOf({ accepted: true, warnings: ["a", "b"], audit_annotations: { findings } })).toEqual(
+    row({ outcome: "warned", rules: ["weak-check"], reason: "a; b" }),
+  );
+  expect(rowOf({ accepted: true, mutated_object: {}, audit_annotations: { changes } })).toEqual(
     row({
       outcome: "changed",
       rules: ["missing-check", "pull-once"],
@@ -45,7 +45,7 @@ test("a row has the outcome, the rules and the reason", () => {
         'spec.containers[0].imagePullPolicy: Always -> IfNotPresent; spec.initContainers[0]: null -> {"name":"c"}',
     }),
   );
-  expect(planRow(item, { accepted: false, message: "no", code: 400, warnings: ["w"] })).toEqual(
+  expect(rowOf({ accepted: false, message: "no", code: 400, warnings: ["w"] })).toEqual(
     row({ outcome: "rejected", reason: "no" }),
   );
 });

@@ -16,7 +16,7 @@ const schema: Schema = {
       description: "What happens\nto a `finding`.\n\nMore of it.",
       default: "Fix",
     },
-    pullOnce: { type: "boolean" },
+    everyPod: { type: "boolean" },
     registry: { anyOf: [{ $ref: "#/$defs/Registry" }, { type: "null" }] },
   },
   $defs: {
@@ -49,13 +49,13 @@ function offered(text: string): string[] {
 
 describe("completion", () => {
   test.each([
-    ["|", ["mode", "pullOnce", "registry"]],
-    ["mo|", ["mode", "pullOnce", "registry"]],
-    ["mode: Fix\n|", ["pullOnce", "registry"]],
-    ["|\nmode: Fix", ["pullOnce", "registry"]],
+    ["|", ["mode", "everyPod", "registry"]],
+    ["mo|", ["mode", "everyPod", "registry"]],
+    ["mode: Fix\n|", ["everyPod", "registry"]],
+    ["|\nmode: Fix", ["everyPod", "registry"]],
     ["mode: |", ["Fix", "Reject"]],
     ["mode: F|", ["Fix", "Reject"]],
-    ["pullOnce: |", ["true", "false"]],
+    ["everyPod: |", ["true", "false"]],
     ["registry:\n  |", ["lookup", "overrides"]],
     ["registry:\n  lookup: |", ['"Off"', "Verify", "Pin"]],
     ["registry:\n  lookup: Pin\n\n  # a comment\n  |", ["overrides"]],
@@ -64,7 +64,7 @@ describe("completion", () => {
     ["registry:\n  overrides:\n    - images: [a]\n      |", ["lookup"]],
     ["registry:\n  overrides:\n    - images: [a]\n      lookup: |", ['"Off"', "Pin"]],
     ["registry:\n  overrides:\n    - images: [a]\n      lookup: Pin\n  |", ["lookup"]],
-    ["registry:\n  lookup: Pin\n|", ["mode", "pullOnce"]],
+    ["registry:\n  lookup: Pin\n|", ["mode", "everyPod"]],
     ["registry: {|", []],
     ["mode: [|", []],
     ["mode: [\n  |", []],
@@ -73,7 +73,7 @@ describe("completion", () => {
     ["registry:\n  overrides:\n    - images: [\n        a,\n        |", []],
     ["registry:\n  overrides:\n    - images: [\n        a,\n      ]\n      |", ["lookup"]],
     ["registry:\n  overrides:\n    - images: [a, b]\n      |", ["lookup"]],
-    ["registry:\n  overrides: [\nmo|", ["mode", "pullOnce"]],
+    ["registry:\n  overrides: [\nmo|", ["mode", "everyPod"]],
     ["# |", []],
     ['mode: "|', []],
     ["nothing:\n  |", []],
@@ -110,25 +110,20 @@ describe("a message about the settings", () => {
     locate(message, readSettings(text).document).map(({ from, to }) => text.slice(from, to));
 
   test.each([
-    ["mode: fix", 'mode must be one of Fix, Reject, Warn, not "fix"', ["mode: fix"]],
+    ["mode: fix", "mode: unknown variant `fix`, expected one of `Fix`, `Reject`", ["mode: fix"]],
+    ["mode: Fix\npullonce: 1", "pullonce: unknown field `pullonce`", ["pullonce: 1"]],
+    ["images:\n  requireAlways: [a, b/]", "images.requireAlways[1]: b/ has nothing", ["b/"]],
     [
-      "registry:\n  maxLookups: -1\npullonce: true",
-      "pullonce is not a setting: the settings have mode; registry.maxLookups must be a whole number",
-      ["maxLookups: -1", "pullonce: true"],
-    ],
-    [
-      "imageChecks:\n  template: {name: x}",
-      "imageChecks.template.command is missing: x",
+      "imageChecks:\n  template: {command: x}",
+      "imageChecks.template: command: invalid type",
       ["template"],
     ],
-    ["images:\n  requireAlways: [a, b/]", "images.requireAlways[1] ends with a slash", ["b/"]],
     [
-      "registry:\n  lookup: Pin\nmode: 1",
-      "mode must be one of Fix, Reject, Warn, not 1; registry.images is required for lookups: a reason; name your registries, e.g. registry.example.com/*",
-      ["registry", "mode: 1"],
+      "registry:\n  lookup: Pin\nimageChecks:\n  template: {name: x}",
+      "imageChecks.template.name can't be set: every added check has its own; imageChecks.template.command is required; registry.images is required for lookups: a reason; name your registries, e.g. registry.example.com/*",
+      ["registry", "template", "name: x"],
     ],
-    ["mode: Fix", "something else", ["m"]],
-    ["mode: x", "mode must be a word; (or nothing)", ["mode: x"]],
+    ["mode: Fix", "the settings: invalid type", ["m"]],
   ])("in %j, the message %j is shown at %j", (text, message, expected) => {
     expect(places(text, message)).toEqual(expected);
   });

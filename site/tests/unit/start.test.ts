@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { imageName } from "../../src/image.ts";
-import { ending, imagesOf, type Scenario, simulate } from "../../src/start.ts";
+import { ending, namesOf, type Scenario, simulate } from "../../src/start.ts";
 
 const container = (name: string, image: string, imagePullPolicy: string, more = {}) => ({
   name,
@@ -17,15 +16,15 @@ const fates = (spec: Parameters<typeof simulate>[0], scenario: Scenario) =>
     .map((step) => `${step.name} ${step.fate}`)
     .join(", ");
 
-const missing: ReadonlySet<string> = new Set();
-const away: Scenario = { registry: "away", copies: true, missing };
-const lost: Scenario = { registry: "lost", copies: false, missing };
-const up: Scenario = { registry: "up", copies: false, missing };
+const none = { missing: new Set<string>(), invalid: new Set(["App:v1"]) };
+const away: Scenario = { registry: "away", copies: true, ...none };
+const lost: Scenario = { registry: "lost", copies: false, ...none };
+const up: Scenario = { registry: "up", copies: false, ...none };
 /** The registry answers, but no longer has these images. */
 const without = (copies: boolean, ...images: string[]): Scenario => ({
-  registry: "up",
+  ...up,
   copies,
-  missing: new Set(images.map(imageName)),
+  missing: new Set(images),
 });
 
 // The cases that were observed on kubelet 1.36.2.
@@ -116,17 +115,18 @@ test("a volume that waits keeps every container that mounts it", () => {
 describe("an image that is missing from its registry", () => {
   const spec = pod("app:v1", "IfNotPresent", "Always", "app:v1");
 
-  test("is missing under every spelling, with and without its digest", () => {
+  test("is missing before and after it is pinned, in this spelling", () => {
     const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
-    for (const [marked, written] of [
-      ["app:v1", "docker.io/library/app:v1"],
-      ["index.docker.io/library/app", "app:latest"],
-      ["app:v1", `app:v1@${digest}`],
-      [`app@${digest}`, `docker.io/library/app@${digest}`],
+    for (const [marked, written, fate] of [
+      ["app:v1", "app:v1", "waits"],
+      ["app:v1", `app:v1@${digest}`, "waits"],
+      ["app:latest", "app", "waits"],
+      [`app@${digest}`, `app@${digest}`, "waits"],
+      ["app:v1", "docker.io/library/app:v1", "registry"],
+      ["app:v2", "app:v1", "registry"],
     ] as const) {
       const only = { containers: [container("app", written, "Always")] };
-      expect(fates(only, without(true, marked)), written).toBe("app waits");
-      expect(fates(only, without(true, "app:v2")), written).toBe("app registry");
+      expect(fates(only, without(true, marked)), written).toBe(`app ${fate}`);
     }
   });
 
@@ -153,13 +153,16 @@ describe("an image that is missing from its registry", () => {
   });
 });
 
-test("each image of some Pods is listed once, as the first Pod writes it", () => {
+test("each image of some Pods is listed once, unless it can't be parsed", () => {
+  const pinned = { containers: [container("a", `app:v1@sha256:${"0".repeat(64)}`, "Always")] };
   const other = { containers: [container("a", "docker.io/library/app:v1", "Always")] };
-  expect([...imagesOf([undefined, volume("Always"), other, pod("B:1", "", "", "tools")])]).toEqual([
-    ["docker.io/library/app:v1", "app:v1"],
-    ["docker.io/library/tools:1", "tools:1"],
-    ["docker.io/library/tools:latest", "tools"],
-    ["docker.io/library/other:1", "other:1"],
+  const specs = [undefined, volume("Always"), pinned, other, pod("App:v1", "", "", "tools")];
+  expect(namesOf(specs, none.invalid)).toEqual([
+    "app:v1",
+    "tools:1",
+    "docker.io/library/app:v1",
+    "tools:latest",
+    "other:1",
   ]);
 });
 

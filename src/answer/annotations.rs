@@ -1,0 +1,92 @@
+//! The audit annotations: `findings`, `changes` and `lookups`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::Judged;
+use super::change::Changes;
+use super::list::{LIST_MAX, joined, json};
+use crate::examination::{Examination, Rule, Subject};
+use crate::settings::Action;
+use crate::shown::shown;
+
+/// The audit annotations. One without entries is left out.
+pub(super) fn annotations(
+    examination: &Examination<'_>,
+    findings: &[Judged<'_, '_>],
+    changes: &Changes<'_, '_>,
+) -> HashMap<String, String> {
+    let of_findings = findings
+        .iter()
+        .map(|judged| json(&FindingEntry::of(examination, judged)));
+    let lookups = &examination.failed_lookups;
+    let of_lookups = lookups.iter().map(|(image, lookup)| {
+        json(&LookupEntry {
+            image: shown(image),
+            failure: lookup.failure.class.id(),
+            asked: lookup.failure.was_asked,
+            action: lookup.action,
+        })
+    });
+    let lists = [
+        (
+            "findings",
+            findings.len(),
+            joined(of_findings, findings.len(), LIST_MAX),
+        ),
+        (
+            "changes",
+            changes.count(),
+            joined(changes.entries(), changes.count(), LIST_MAX),
+        ),
+        (
+            "lookups",
+            lookups.len(),
+            joined(of_lookups, lookups.len(), LIST_MAX),
+        ),
+    ];
+    let lists = lists.into_iter().filter(|(_, count, _)| *count > 0);
+    lists
+        .filter_map(|(key, _, list)| Some((key.to_owned(), list?)))
+        .collect()
+}
+
+/// An entry of `findings`.
+#[derive(Serialize)]
+struct FindingEntry<'f> {
+    rule: Rule,
+    path: String,
+    container: Cow<'f, str>,
+    image: Cow<'f, str>,
+    found: Option<&'f str>,
+    expected: Option<&'f str>,
+}
+
+impl<'f> FindingEntry<'f> {
+    fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
+        let (finding, place) = (&judged.finding, judged.place);
+        Self {
+            rule: finding.reason.rule(),
+            path: match &finding.subject {
+                Subject::Image => examination.path(place, place.list.image_path()),
+                Subject::PullPolicy => examination.path(place, place.list.policy_path()),
+                Subject::Status(path) => path.clone(),
+            },
+            container: place.shown_name(),
+            image: place.shown_image(),
+            found: finding.found.as_deref(),
+            expected: finding.expected.as_deref(),
+        }
+    }
+}
+
+/// An entry of `lookups`.
+#[derive(Serialize)]
+struct LookupEntry<'f> {
+    image: Cow<'f, str>,
+    failure: &'static str,
+    asked: bool,
+    action: Action,
+}

@@ -1,0 +1,167 @@
+//! Random cases, made from a list of bytes. A case is a request, settings and answers of registries.
+//! The same bytes give the same case, so a seed and a number identify a case (see [`bytes()`]). A
+//! fuzzer can choose the bytes itself. Fewer bytes usually give a smaller case, so [`shrink`] removes
+//! bytes of a failing case.
+//!
+//! Names, images and patterns come from short lists, so that a case often contains the same
+//! name twice.
+
+mod any_shape;
+mod container;
+mod metadata;
+mod pod;
+mod registries;
+mod request;
+mod settings;
+mod status;
+mod vocabulary;
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Value, json};
+
+use crate::answers::Answers;
+use vocabulary::REPOSITORIES;
+
+pub use any_shape::any_shape;
+
+/// The number of bytes that a case is made from.
+const BYTES: usize = 2048;
+
+/// A request, the settings, and the registries' answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The `AdmissionRequest`.
+    pub request: Value,
+    /// The settings of this policy.
+    pub settings: Value,
+    /// The registries' answers.
+    pub answers: Answers,
+}
+
+/// Returns the bytes of a case. The seed identifies a run, and the number identifies a case in this
+/// run.
+#[must_use]
+pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random =
+        fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut bytes = vec![0; BYTES];
+    random.fill(&mut bytes);
+    bytes
+}
+
+/// Returns the case that is made from these bytes.
+#[must_use]
+pub fn case(bytes: &[u8]) -> Case {
+    Source(Unstructured::new(bytes))
+        .case()
+        .unwrap_or_else(|_| Case {
+            request: json!({}),
+            settings: json!({}),
+            answers: Answers::default(),
+        })
+}
+
+/// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes
+/// of the smallest failing case that was found.
+pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
+    let mut best = bytes.to_vec();
+    loop {
+        let before = best.clone();
+        let mut size = best.len().next_power_of_two();
+        while size > 0 {
+            let mut start = 0;
+            while start < best.len() {
+                let end = (start + size).min(best.len());
+                let without = [&best[..start], &best[end..]].concat();
+                let mut zeroed = best.clone();
+                zeroed[start..end].fill(0);
+                if fails(&case(&without)) {
+                    best = without;
+                } else {
+                    if zeroed != best && fails(&case(&zeroed)) {
+                        best = zeroed;
+                    }
+                    start = end;
+                }
+            }
+            size /= 2;
+        }
+        for index in 0..best.len() {
+            let mut lower = best.clone();
+            for value in [1, best[index] / 2, best[index].saturating_sub(1)] {
+                lower[index] = value;
+                if value < best[index] && fails(&case(&lower)) {
+                    best[index] = value;
+                    break;
+                }
+            }
+        }
+        if best == before {
+            return best;
+        }
+    }
+}
+
+struct Source<'a>(Unstructured<'a>);
+
+impl Source<'_> {
+    /// Returns true with the probability `part` / `whole`. Returns false if no bytes are left.
+    fn chance(&mut self, part: u8, whole: u8) -> Result<bool> {
+        Ok(self.0.int_in_range(1..=whole)? > whole - part)
+    }
+
+    fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> Result<&'t T> {
+        Ok(self.0.choose(from)?)
+    }
+
+    /// Writes one of these values under a key, with the probability 1 / `whole`.
+    fn sometimes(
+        &mut self,
+        whole: u8,
+        object: &mut Value,
+        key: &str,
+        values: &[Value],
+    ) -> Result<()> {
+        if self.chance(1, whole)? {
+            object[key] = self.0.choose(values)?.clone();
+        }
+        Ok(())
+    }
+
+    fn some(&mut self, from: &[&str], most: usize) -> Result<Vec<String>> {
+        let count = self.0.int_in_range(1..=most)?;
+        let mut list = Vec::new();
+        for _ in 0..count {
+            let one = self.pick(from)?.to_owned();
+            if !list.contains(&one) {
+                list.push(one);
+            }
+        }
+        Ok(list)
+    }
+
+    fn case(&mut self) -> Result<Case> {
+        let settings = self.settings()?;
+        let mut images = Vec::new();
+        for _ in 0..self.0.int_in_range(1..=3)? {
+            images.push(self.repository()?);
+        }
+        Ok(Case {
+            request: self.request(&images)?,
+            settings,
+            answers: self.answers(&images)?,
+        })
+    }
+
+    fn repository(&mut self) -> Result<&'static str> {
+        // The first five repositories are picked more often. Most rules compare several references of the same
+        // image.
+        let among = if self.chance(1, 2)? {
+            REPOSITORIES.len()
+        } else {
+            5
+        };
+        self.pick(&REPOSITORIES[..among])
+    }
+}

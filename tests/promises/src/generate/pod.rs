@@ -1,0 +1,268 @@
+//! Random Pod specs with containers, volumes, mounts and platforms, and random changes of Pods of the
+//! [`corpus`](crate::corpus).
+
+use std::sync::LazyLock;
+
+use arbitrary::Result;
+use serde_json::{Value, json};
+
+use super::Source;
+use super::vocabulary::{APPS, INITS, VOLUMES};
+use crate::corpus::samples;
+use crate::json::{elements, elements_mut, list_mut, named};
+
+impl Source<'_> {
+    pub(super) fn spec(&mut self, images: &[&str]) -> Result<Value> {
+        let mut spec = json!({});
+        let mut containers = Vec::new();
+        for name in self.some(&APPS, 3)? {
+            containers.push(self.container(&name, images)?);
+        }
+        let mut inits = Vec::new();
+        if self.chance(5, 6)? {
+            for name in self.some(&INITS, 4)? {
+                let mut init = self.container(&name, images)?;
+                if self.chance(1, 8)? {
+                    init["restartPolicy"] = "Always".into();
+                }
+                inits.push(init);
+            }
+        }
+        let mut volumes = Vec::new();
+        if self.chance(1, 3)? {
+            for name in self.some(&VOLUMES, 3)? {
+                volumes.push(self.volume(&name, images, &mut inits, &mut containers)?);
+            }
+        }
+        if self.chance(1, 20)? {
+            volumes.push(self.device(&mut inits, &mut containers)?);
+        }
+        // Nearly all Pods have the volume `tools`, which the containers and a check template mount.
+        if !self.chance(1, 6)? {
+            volumes.push(json!({"name": "tools", "emptyDir": {}}));
+        }
+        spec["containers"] = containers.into();
+        for (key, list) in [("initContainers", inits), ("volumes", volumes)] {
+            if !list.is_empty() {
+                spec[key] = list.into();
+            } else if self.chance(1, 6)? {
+                spec[key] = self.0.choose(&[json!(null), json!([])])?.clone();
+            }
+        }
+        if self.chance(1, 2)? {
+            let restart_policy = self.pick(&["Never", "OnFailure", "Always"])?;
+            spec["restartPolicy"] = restart_policy.into();
+        }
+        if self.chance(1, 40)? {
+            self.many_images(&mut spec)?;
+        }
+        self.platform(&mut spec)?;
+        let amounts = [
+            json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
+            json!({"limits": {"cpu": "1", "memory": "512Mi"}}),
+            json!({"requests": {"memory": "1Gi"}}),
+        ];
+        self.sometimes(16, &mut spec, "resources", &amounts)?;
+        let host_users = [json!(false), json!(true), json!(null)];
+        self.sometimes(16, &mut spec, "hostUsers", &host_users)?;
+        let classes = [json!("kata"), json!(""), json!(null)];
+        self.sometimes(16, &mut spec, "runtimeClassName", &classes)?;
+        let unknown = json!({"containers": [{"image": "NGINX"}]});
+        self.sometimes(6, &mut spec, "futureSpecField", &[unknown])?;
+        Ok(spec)
+    }
+
+    /// Adds app containers with an image of their own: so many that not all of them can be looked up, or that
+    /// the checks for them have more than 1 MiB together.
+    fn many_images(&mut self, spec: &mut Value) -> Result<()> {
+        let count = *self.0.choose(&[18, 19, 20, 21, 25, 300])?;
+        let registry = self.pick(&["r.example.com", "ghcr.io"])?;
+        let containers = (0..count).map(|index| {
+            let image = format!("{registry}/many/image-{index}:v1");
+            json!({"name": format!("many-{index}"), "image": image, "imagePullPolicy": "Always"})
+        });
+        list_mut(spec, "containers").extend(containers);
+        if self.chance(1, 4)? {
+            let size = *self.0.choose(&[1_000, 4_000, 100_000])?;
+            for init in elements_mut(spec, "initContainers").take(1) {
+                init["args"] = json!(["--", "x".repeat(size)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn volume(
+        &mut self,
+        name: &str,
+        images: &[&str],
+        inits: &mut [Value],
+        containers: &mut [Value],
+    ) -> Result<Value> {
+        let mut volume = if self.chance(1, 6)? {
+            if self.chance(1, 2)? {
+                json!({"name": name, "emptyDir": {}})
+            } else {
+                json!({"name": name, "emptyDir": {}, "image": null})
+            }
+        } else {
+            json!({"name": name, "image": {"reference": self.image(images)?}})
+        };
+        if volume["image"].is_object() {
+            if let Some(policy) = self.pull_policy(&volume["image"]["reference"])? {
+                volume["image"]["pullPolicy"] = policy;
+            }
+            if self.chance(1, 8)? {
+                volume["image"]["futureField"] = 1.into();
+            }
+        }
+        let mounted_by = self.0.int_in_range(0..=5)?;
+        let path = if self.chance(1, 8)? {
+            format!("/.imagecheck/{}", self.pick(&INITS)?)
+        } else if self.chance(1, 2)? {
+            format!("/.imagecheck/{name}")
+        } else {
+            format!("/mnt/{name}")
+        };
+        let mut mount = json!({"name": name, "mountPath": path, "readOnly": true});
+        if self.chance(1, 10)? {
+            mount["futureField"] = 1.into();
+        }
+        let mut put =
+            |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
+        match mounted_by {
+            0 => inits.iter_mut().take(1).for_each(&mut put),
+            1 => containers.iter_mut().for_each(&mut put),
+            2 => containers.iter_mut().take(1).for_each(&mut put),
+            3 => inits
+                .iter_mut()
+                .chain(containers)
+                .take(2)
+                .for_each(&mut put),
+            4 => {
+                for container in inits.iter_mut().chain(containers) {
+                    if self.chance(1, 3)? {
+                        put(container);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(volume)
+    }
+
+    /// Returns the volume of a block device, and adds the device to at most one container. The device's
+    /// path may be the mount path of a check volume.
+    fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
+        let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
+        let device = json!({"name": "disk", "devicePath": path});
+        let containers = if self.chance(1, 2)? {
+            inits
+        } else {
+            containers
+        };
+        for container in containers.iter_mut().take(1) {
+            list_mut(container, "volumeDevices").push(device.clone());
+        }
+        Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
+    }
+
+    /// Sometimes adds the OS and the architecture of the nodes that the Pod asks for.
+    fn platform(&mut self, spec: &mut Value) -> Result<()> {
+        if self.chance(1, 16)? {
+            spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
+        }
+        if self.chance(1, 6)? {
+            let arch = self.pick(&["amd64", "arm64"])?;
+            spec["nodeSelector"] = json!({"kubernetes.io/arch": arch, "disk": "ssd"});
+        }
+        if self.chance(1, 20)? {
+            let label = self.pick(&["kubernetes.io/os", "beta.kubernetes.io/os"])?;
+            spec["nodeSelector"][label] = self.pick(&["windows", "windows", "linux"])?.into();
+        }
+        if self.chance(1, 8)? {
+            spec["affinity"] = self.affinity()?;
+        }
+        if self.chance(1, 12)? {
+            for key in ["os", "nodeSelector", "affinity"] {
+                if spec.get(key).is_none() {
+                    spec[key] = Value::Null;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn affinity(&mut self) -> Result<Value> {
+        let mut terms = Vec::new();
+        for _ in 0..self.0.int_in_range(1..=2)? {
+            let mut expressions = Vec::new();
+            for _ in 0..self.0.int_in_range(0..=2)? {
+                let key = self.pick(&[
+                    "kubernetes.io/arch",
+                    "kubernetes.io/os",
+                    "beta.kubernetes.io/os",
+                    "zone",
+                ])?;
+                let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
+                let mut values = if key.ends_with("/os") {
+                    self.some(&["linux", "windows"], 2)?
+                } else {
+                    self.some(&["amd64", "arm64"], 2)?
+                };
+                // A repeated value counts once, and hides no other value.
+                if self.chance(1, 8)? {
+                    values.splice(0..0, vec![values[0].clone(); 40]);
+                }
+                expressions.push(json!({"key": key, "operator": operator, "values": values}));
+            }
+            terms.push(json!({"matchExpressions": expressions}));
+        }
+        Ok(
+            json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}),
+        )
+    }
+
+    /// Returns a Pod of the corpus, with some images and pull policies changed. Sometimes the Pod also
+    /// gets containers and volumes of a generated Pod, but none with a name that its list already has.
+    pub(super) fn mixed_with_corpus(
+        &mut self,
+        generated: &Value,
+        images: &[&str],
+    ) -> Result<Value> {
+        let mut pod = self.0.choose(&CORPUS)?.clone();
+        for list in ["initContainers", "containers"] {
+            for container in elements_mut(&mut pod["spec"], list) {
+                if self.chance(1, 3)? {
+                    let image = self.image(images)?;
+                    if let Some(policy) = self.pull_policy(&image)? {
+                        container["imagePullPolicy"] = policy;
+                    }
+                    container["image"] = image;
+                }
+            }
+        }
+        if self.chance(1, 2)? {
+            for list in ["initContainers", "containers", "volumes"] {
+                let mut merged = elements(&pod["spec"], list).to_vec();
+                for entry in elements(&generated["spec"], list) {
+                    if named(&merged, &entry["name"]).is_none() {
+                        merged.push(entry.clone());
+                    }
+                }
+                if !merged.is_empty() {
+                    pod["spec"][list] = merged.into();
+                }
+            }
+        }
+        Ok(pod)
+    }
+}
+
+/// The Pods of the corpus.
+static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let requests = samples().into_iter().map(|sample| sample.request);
+    requests
+        .filter(|request| request["kind"]["kind"] == "Pod")
+        .map(|mut request| request["object"].take())
+        .collect()
+});

@@ -1,0 +1,202 @@
+//! Random settings. They are valid.
+
+use arbitrary::Result;
+use serde_json::{Value, json};
+
+use super::Source;
+use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS};
+use crate::json::put;
+use crate::settings::Settings;
+
+const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
+/// The settings that say what to do after a failed lookup.
+const ON: [&str; 5] = [
+    "onNotFound",
+    "onDenied",
+    "onRateLimited",
+    "onUnreachable",
+    "onUnknown",
+];
+
+impl Source<'_> {
+    pub(super) fn settings(&mut self) -> Result<Value> {
+        let mut settings = json!({});
+        let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
+        put(&mut settings, "mode", mode.into());
+        self.image_checks(&mut settings)?;
+        if self.chance(2, 3)? {
+            let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
+            put(&mut settings, "pullOnce", pull_once.into());
+        }
+        for key in [
+            "requireAlways",
+            "defaultAlways",
+            "forbidAlways",
+            "forbidNever",
+        ] {
+            if self.chance(1, 5)? {
+                let patterns = json!(self.some(&IMAGE_PATTERNS, 2)?);
+                put(&mut settings, &format!("images.{key}"), patterns);
+            }
+        }
+        if self.chance(1, 2)? {
+            settings["registry"] = self.registry()?;
+        }
+        if self.chance(2, 3)? {
+            settings["templates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
+        }
+        if self.chance(1, 5)? {
+            let patterns = json!(self.some(&CONTAINER_PATTERNS, 2)?);
+            put(&mut settings, "exempt.containers", patterns);
+        }
+        if self.chance(1, 6)? {
+            let patterns = json!(self.some(&IMAGE_PATTERNS[1..], 2)?);
+            put(&mut settings, "exempt.images", patterns);
+        }
+        if self.chance(1, 10)? {
+            self.leave_unset_values(&mut settings)?;
+        }
+        if self.chance(1, 20)? {
+            write_off_without_quotes(&mut settings);
+        }
+        Ok(settings)
+    }
+
+    fn image_checks(&mut self, settings: &mut Value) -> Result<()> {
+        let mut set = |key: &str, value: Value| put(settings, &format!("imageChecks.{key}"), value);
+        if self.chance(1, 6)? {
+            let prefixes = [
+                json!(["probe-"]),
+                json!(["imagecheck-"]),
+                json!(["setup", "imagecheck-"]),
+                json!(["check-", "imagepullcheck-"]),
+            ];
+            set("namePrefixes", self.0.choose(&prefixes)?.clone());
+        }
+        let coverage = self.pick(&["Fix", "Warn", "Off", "Reject"])?;
+        if self.chance(3, 4)? {
+            set("coverage", coverage.into());
+        }
+        let as_volumes = self.chance(1, 3)?;
+        if as_volumes {
+            set("as", "ImageVolume".into());
+        }
+        let has_template = self.chance(1, 3)?;
+        if has_template {
+            let templates = [
+                json!({
+                    "command": ["/tools/true"],
+                    "volumeMounts": [{"name": "tools", "mountPath": "/tools"}],
+                }),
+                json!({"command": ["/check"], "resources": {"limits": {"cpu": "100m"}}}),
+                json!({
+                    "command": ["/tools/true"],
+                    "volumeMounts": [{"name": "tools", "mountPath": "/tools", "subPath": "bin"}],
+                }),
+                json!({
+                    "command": ["/check"],
+                    "resources": {"requests": {"memory": "64Mi"}},
+                    "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}],
+                }),
+            ];
+            set("template", self.0.choose(&templates)?.clone());
+        }
+        // Init containers that are added to every Pod need a template.
+        if self.chance(1, 3)? && (as_volumes || has_template || coverage != "Fix") {
+            set("everyPod", true.into());
+        }
+        if self.chance(1, 4)? {
+            set("after", json!(self.some(&CONTAINER_PATTERNS, 2)?));
+        }
+        Ok(())
+    }
+
+    fn registry(&mut self) -> Result<Value> {
+        let mut registry = self.actions()?;
+        registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
+        registry["images"] = if self.chance(1, 5)? {
+            json!(self.some(&IMAGE_PATTERNS, 2)?)
+        } else {
+            json!(["*"])
+        };
+        if self.chance(1, 6)? {
+            registry["skipImages"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
+        }
+        let mut looks_up = registry["lookup"] != "Off";
+        if self.chance(1, 4)? {
+            let mut overrides = Vec::new();
+            for _ in 0..self.0.int_in_range(1..=3)? {
+                let mut over = self.actions()?;
+                if self.chance(1, 2)? {
+                    let lookup = self.pick(&["Pin", "Verify", "Off"])?;
+                    looks_up |= lookup != "Off";
+                    over["lookup"] = lookup.into();
+                }
+                over["images"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
+                overrides.push(over);
+            }
+            registry["overrides"] = overrides.into();
+        }
+        if looks_up && self.chance(1, 3)? {
+            registry["platform"] = self.pick(&["Reject", "Warn"])?.into();
+        }
+        Ok(registry)
+    }
+
+    fn actions(&mut self) -> Result<Value> {
+        let mut actions = json!({});
+        for key in ON {
+            if self.chance(1, 4)? {
+                actions[key] = self.pick(&ACTIONS)?.into();
+            }
+        }
+        Ok(actions)
+    }
+
+    /// Writes the values that forms leave behind for a setting that is not set.
+    fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
+        for path in [
+            "images",
+            "exempt",
+            "pullOnce",
+            "imageChecks.coverage",
+            "imageChecks.namePrefixes",
+            "images.forbidNever",
+            "registry.overrides",
+        ] {
+            let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
+            let is_section = path.split_once('.').is_none_or(|(section, _)| {
+                settings
+                    .get(section)
+                    .is_some_and(Value::is_object)
+            });
+            if is_section && Settings(settings).get(path).is_none() {
+                put(settings, path, unset);
+            }
+        }
+        for list in [
+            "/images/requireAlways",
+            "/images/forbidAlways",
+            "/registry/images",
+            "/registry/skipImages",
+            "/exempt/containers",
+            "/exempt/images",
+            "/imageChecks/namePrefixes",
+        ] {
+            if let Some(Value::Array(list)) = settings.pointer_mut(list) {
+                list.insert(0, "".into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replaces each `Off` by `false`, which is how YAML reads it without quotes.
+fn write_off_without_quotes(value: &mut Value) {
+    match value {
+        Value::String(text) if text == "Off" => *value = false.into(),
+        Value::Array(list) => list.iter_mut().for_each(write_off_without_quotes),
+        Value::Object(members) => members.values_mut().for_each(write_off_without_quotes),
+        _ => {}
+    }
+}

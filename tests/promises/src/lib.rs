@@ -1,0 +1,27 @@
+//! What this policy promises for every request, and random requests to try it with.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`promises`] | the promises, and the function that tries them |
+//! | [`generate`] | random requests, settings and answers of registries |
+//! | [`corpus`] | Pods like those of well-known controllers |
+//! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
+//! | [`policy`] | runs this policy: its crate, or a module in a host |
+//! | [`random`] | tries one random case |
+//!
+//! The module `words` has the definitions of *check*, *guarded* and *covered*. It shares no code with this
+//! policy, so that a mistake in one of the two is noticed.
+
+pub mod answers;
+pub mod corpus;
+pub mod events;
+pub mod generate;
+pub mod image;
+pub mod json;
+mod pattern;
+pub mod policy;
+pub mod promises;
+pub mod random;
+mod requests;
+mod settings;
+mod words;

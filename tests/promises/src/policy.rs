@@ -1,0 +1,140 @@
+//! Runs this policy on a case. Its lookups get the answers of the case.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use consistent_pull_policy::{lookup, validate};
+use oci_spec::image::ImageIndex;
+use serde_json::{Value, json};
+
+use crate::generate::Case;
+use crate::json::entries_in;
+
+/// Answers one host call of this policy. The arguments are the call's namespace, operation and payload. The
+/// error is the error text that this policy gets.
+pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+/// Something that runs this policy: the crate itself, or a host with the built module.
+pub trait Policy {
+    /// Calls `validate` with a payload like that of a policy server.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String>;
+
+    /// Calls `validate_settings`.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// This policy's crate, compiled for this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Native;
+
+struct Client(Arc<HostCall>);
+
+impl Client {
+    fn ask(&self, operation: &str, image: &str) -> Result<Vec<u8>, String> {
+        (self.0)("oci", operation, Value::from(image).to_string().as_bytes())
+    }
+}
+
+impl lookup::Client for Client {
+    fn digest(&mut self, image: &str) -> Result<String, String> {
+        let answer = self.ask("v1/manifest_digest", image)?;
+        let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn index(&mut self, image: &str) -> Result<Option<ImageIndex>, String> {
+        let answer = self.ask("v1/oci_manifest", image)?;
+        Ok(serde_json::from_slice(&answer).ok())
+    }
+}
+
+impl Policy for Native {
+    fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
+        validate::validate(payload, &mut Client(host)).map_err(|error| error.to_string())
+    }
+
+    fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
+        validate::validate_settings(settings).map_err(|error| error.to_string())
+    }
+}
+
+/// The answer to one request, and the lookups that this policy made for it.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The answer, parsed from JSON.
+    pub answer: Value,
+    /// The lookups in their order: the operation and the image.
+    pub calls: Vec<(String, String)>,
+}
+
+/// Runs this policy on a case.
+///
+/// # Errors
+/// If there is no answer or an answer that isn't JSON, or if the settings are refused.
+pub fn observe(policy: &dyn Policy, case: &Case) -> Result<Observed, String> {
+    let judged = policy.validate_settings(case.settings.to_string().as_bytes())?;
+    let judged: Value = serde_json::from_slice(&judged).map_err(|error| error.to_string())?;
+    if judged["valid"] != true {
+        return Err(format!("the settings are refused: {}", judged["message"]));
+    }
+    let calls = Arc::<Mutex<Vec<(String, String)>>>::default();
+    let host: Arc<HostCall> = {
+        let (answers, calls) = (case.answers.clone(), Arc::clone(&calls));
+        Arc::new(move |namespace, operation, payload| {
+            if namespace != "oci" {
+                return Ok(Vec::new());
+            }
+            let image: String =
+                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let answer = answers.call(operation, &image);
+            let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+            calls.push((operation.to_owned(), image));
+            answer.map(|answer| answer.to_string().into_bytes())
+        })
+    };
+    let payload = json!({"request": case.request, "settings": case.settings}).to_string();
+    let answer = policy.validate(payload.as_bytes(), host)?;
+    let answer = serde_json::from_slice(&answer).map_err(|error| format!("answer: {error}"))?;
+    let calls = std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Observed { answer, calls })
+}
+
+impl Observed {
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.answer["accepted"] == true
+    }
+
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.answer["mutated_object"].is_null()
+    }
+
+    pub(crate) fn warnings(&self) -> &[Value] {
+        crate::json::elements(&self.answer, "warnings")
+    }
+
+    /// Returns the entries of an audit annotation that holds a JSON list. Without the annotation, there are
+    /// none.
+    pub(crate) fn list(&self, annotation: &str) -> Vec<Value> {
+        entries_in(&self.answer["audit_annotations"][annotation]).unwrap_or_default()
+    }
+
+    /// Returns the object that an API server would store: the changed object, or else that of the request.
+    pub(crate) fn object_after(&self, request: &Value) -> Value {
+        match &self.answer["mutated_object"] {
+            Value::Null => request["object"].clone(),
+            object => object.clone(),
+        }
+    }
+
+    /// Returns the answer without the changed object, as text.
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.answer.clone();
+        told["mutated_object"].take();
+        told.to_string()
+    }
+}

@@ -1,0 +1,253 @@
+//! The promises: statements about this policy that must hold for each request. Each promise has a name and
+//! a function, in a list. [`broken_promises`] runs this policy as often as an [`Event`] in the Pod's life
+//! needs, and returns the broken promises. A promise that doesn't apply to a case counts as kept.
+//!
+//! | list | promises about |
+//! | --- | --- |
+//! | [`answer::PROMISES`] | every answer by itself |
+//! | [`findings::PROMISES`] | the findings that follow from the request and the settings alone |
+//! | [`repair::PROMISES`] | the difference between the Pod that came in and the Pod that `Fix` returned |
+//! | [`holds::PROMISES`] | the Pod that `Fix` returned |
+//! | [`runs::PROMISES`] | several answers to the same request |
+//! | [`events`] | what happens to the Pod later |
+
+mod answer;
+mod events;
+mod findings;
+mod holds;
+mod lookups;
+mod minimal;
+mod record;
+mod repair;
+mod runs;
+mod valid;
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use crate::events::{Event, raise_all};
+use crate::generate::Case;
+use crate::json::{put, text};
+use crate::policy::{Observed, Policy, observe};
+use crate::requests::{has_shape_of_pod, is_pod_create, is_untouched};
+use crate::settings::Settings;
+use crate::words::Pod;
+
+/// The annotation in which this policy records its changes.
+pub(crate) const RECORD: &str = "consistent-pull-policy/changes";
+
+/// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this text.
+pub const SECRET: &str = "s3cr3t";
+
+/// A promise that this policy broke for a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenPromise {
+    /// The name of the promise.
+    pub promise: &'static str,
+    /// The proof: for example the wrong answer, or the field that must not change.
+    pub details: String,
+}
+
+/// Whether a promise is kept. The error says how it is broken.
+type Kept = Result<(), String>;
+
+/// A promise about one answer: its name, and the function that tries it.
+type OfAnswer = (&'static str, fn(&Answered<'_>) -> Kept);
+/// A promise about a Pod that `Fix` returned.
+type OfRepair = (&'static str, fn(&Repaired<'_>) -> Kept);
+/// A promise about several answers.
+type OfStory = (&'static str, fn(&Story<'_>) -> Kept);
+
+/// Returns an error with these details unless a condition holds.
+fn hold(is_kept: bool, details: impl FnOnce() -> String) -> Kept {
+    if is_kept { Ok(()) } else { Err(details()) }
+}
+
+/// Returns the promises that this policy breaks if `event` happens to the Pod of `case`. Some promises are
+/// about a Pod that is created. For other requests, and for a Pod that is being deleted, only
+/// [`Event::Created`] has promises.
+///
+/// # Errors
+/// If this policy gives no answer, or if it refuses the settings.
+pub fn broken_promises(
+    policy: &dyn Policy,
+    case: &Case,
+    event: Event,
+) -> Result<Vec<BrokenPromise>, String> {
+    let mut case = case.clone();
+    if event != Event::Created {
+        let object = &case.request["object"];
+        let is_alive = object["metadata"]["deletionTimestamp"].is_null();
+        if !(is_pod_create(&case.request) && is_alive && has_shape_of_pod(object)) {
+            return Ok(Vec::new());
+        }
+        if event == Event::AlwaysPullImages {
+            raise_all(&mut case.request["object"]);
+        }
+        events::prepare(&mut case.settings, event);
+    }
+    let mut story = Story {
+        policy,
+        case: &case,
+        first: Observed::default(),
+        broken: RefCell::default(),
+    };
+    story.first = story.run(case.request.clone(), &[])?;
+    let story = story;
+    if event == Event::Created {
+        story.created();
+    } else {
+        events::check(&story, event);
+    }
+    Ok(story.broken.into_inner())
+}
+
+/// A case, the first answer to it, and the promises that are broken so far.
+struct Story<'c> {
+    policy: &'c dyn Policy,
+    case: &'c Case,
+    first: Observed,
+    broken: RefCell<Vec<BrokenPromise>>,
+}
+
+/// One answer, and what was asked.
+struct Answered<'a> {
+    case: &'a Case,
+    observed: &'a Observed,
+}
+
+impl Answered<'_> {
+    fn settings(&self) -> Settings<'_> {
+        Settings(&self.case.settings)
+    }
+}
+
+/// A Pod that came in at its creation, and the Pod that mode `Fix` returned.
+struct Repaired<'r> {
+    case: &'r Case,
+    observed: &'r Observed,
+    before: &'r Value,
+    after: &'r Value,
+    old: Pod<'r>,
+    new: Pod<'r>,
+}
+
+impl Repaired<'_> {
+    fn settings(&self) -> Settings<'_> {
+        Settings(&self.case.settings)
+    }
+}
+
+impl Story<'_> {
+    fn settings(&self) -> Settings<'_> {
+        Settings(&self.case.settings)
+    }
+
+    fn check(&self, promise: &'static str, is_kept: impl FnOnce() -> Kept) {
+        if let Err(details) = is_kept() {
+            self.broken
+                .borrow_mut()
+                .push(BrokenPromise { promise, details });
+        }
+    }
+
+    /// The promises about a request, and about a Pod that `Fix` returned.
+    fn created(&self) {
+        if let Some(after) = self.repaired() {
+            let before = &self.case.request["object"];
+            let repaired = Repaired {
+                case: self.case,
+                observed: &self.first,
+                before,
+                after: &after,
+                old: Pod::read(&before["spec"], self.settings()),
+                new: Pod::read(&after["spec"], self.settings()),
+            };
+            for (promise, is_kept) in repair::PROMISES.iter().chain(&holds::PROMISES) {
+                self.check(promise, || is_kept(&repaired));
+            }
+        }
+        for (promise, is_kept) in runs::PROMISES {
+            self.check(promise, || is_kept(self));
+        }
+    }
+
+    /// Runs this policy on a request, with the settings of the case. First it writes each key and value
+    /// of `changes` into these settings. Checks the promises about the answer.
+    fn run(&self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
+        let mut case = self.case.clone();
+        case.request = request;
+        for (path, value) in changes {
+            put(&mut case.settings, path, value.clone());
+        }
+        let observed = observe(self.policy, &case)?;
+        let answered = Answered {
+            case: &case,
+            observed: &observed,
+        };
+        let promises = answer::PROMISES.iter().chain(&lookups::PROMISES);
+        for (promise, is_kept) in promises.chain(&findings::PROMISES) {
+            self.check(promise, || is_kept(&answered));
+        }
+        Ok(observed)
+    }
+
+    /// Runs this policy as `run` does. A rejection is an error.
+    fn must_accept(&self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
+        let observed = self.run(request, changes)?;
+        hold(observed.is_accepted(), || told(&observed))?;
+        Ok(observed)
+    }
+
+    /// Returns the case's request with `object` as its object.
+    fn request_with(&self, object: Value) -> Value {
+        let mut request = self.case.request.clone();
+        request["object"] = object;
+        request
+    }
+
+    /// Returns the Pod that an API server would store after the first answer. `None` if this answer rejects
+    /// the Pod, or if the request is not the creation of a Pod that this policy examines.
+    fn stored(&self) -> Option<Value> {
+        let request = &self.case.request;
+        let is_examined = is_pod_create(request) && !is_untouched(request, self.settings());
+        let is_stored = self.first.is_accepted() && is_examined;
+        is_stored.then(|| self.first.object_after(request))
+    }
+
+    /// Returns the stored Pod if the mode is `Fix`.
+    fn repaired(&self) -> Option<Value> {
+        self.stored().filter(|_| self.settings().mode() == "Fix")
+    }
+
+    /// Whether a second run surely gets the same answers from registries as the first run: the first
+    /// run must have skipped no lookup, and must have been below the limit for lookups.
+    fn is_bounded(&self) -> bool {
+        let failed = self.first.list("lookups");
+        failed.iter().all(|lookup| lookup["asked"] == true)
+            && self.first.calls.len() < lookups::LIMIT
+    }
+}
+
+/// Returns the message of a rejection. If the answer is not a rejection with a message, returns it whole.
+fn told(observed: &Observed) -> String {
+    match text(&observed.answer["message"]) {
+        "" => observed.told(),
+        message => format!("rejected: {message}"),
+    }
+}
+
+/// The settings of a second policy that differ from those of the first policy.
+fn second_policy(settings: Settings<'_>) -> Vec<(&'static str, Value)> {
+    let mut changes = vec![
+        ("mode", "Reject".into()),
+        ("imageChecks.coverage", "Warn".into()),
+        ("templates", "Off".into()),
+        ("registry", Value::Null),
+    ];
+    if settings.uses_cached() {
+        changes.push(("images.defaultAlways", Value::Null));
+    }
+    changes
+}

@@ -1,0 +1,211 @@
+//! Promises about what happens to a Pod after this policy in mode `Fix` has returned it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::valid::is_no_less_valid;
+use super::{Kept, Story, hold, second_policy, told};
+use crate::events::{Event, Webhook, audit, debugged, image_set, raise_all};
+use crate::json::{LISTS, elements, elements_mut, named, text};
+use crate::requests::{claims_to_be_mirror, has_controller};
+use crate::settings::Settings;
+use crate::words::Pod;
+
+/// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's images: see
+/// docs/your-own-checks.md.
+pub(super) fn prepare(settings: &mut Value, event: Event) {
+    if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
+        let mut patterns = Settings(settings).list("exempt.images");
+        patterns.extend(["docker.io/istio/*", "cr.l5d.io/linkerd/*"]);
+        let patterns = patterns.into_iter().map(Value::from).collect();
+        crate::json::put(settings, "exempt.images", patterns);
+    }
+}
+
+/// Checks the promise about an event.
+pub(super) fn check(story: &Story, event: Event) {
+    match event {
+        Event::Created => {}
+        Event::ChangedBetween(webhook) => {
+            story.check("a-second-policy-sees-what-a-webhook-changes", || changed_between(story, webhook));
+        }
+        Event::AlwaysPullImages => story.check("always-pull-images-is-accepted", || raised_after(story)),
+        Event::Debugged => story.check("kubectl-debug-works", || debug(story)),
+        Event::ImageSet => story.check("kubectl-set-image-works", || set_image(story)),
+        Event::Audited => story.check("an-audit-accepts-what-was-admitted", || audited(story)),
+    }
+}
+
+/// The Pod that `Fix` returned, without a status.
+fn fresh_pod(story: &Story) -> Option<Value> {
+    story.repaired().filter(|pod| !pod["status"].is_object())
+}
+
+/// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
+/// the request's Pod after the same change. A second policy accepts what a mesh injects. After another
+/// webhook, it accepts the Pod, or its message names what this webhook changed. If `Fix` runs again after a
+/// mesh, it adds no check for an image that is covered already.
+fn changed_between(story: &Story, webhook: Webhook) -> Kept {
+    let Some(repaired) = fresh_pod(story) else {
+        return Ok(());
+    };
+    let changed = |pod: &Value| {
+        let mut pod = pod.clone();
+        webhook.change(&mut pod);
+        pod
+    };
+    let object = changed(&repaired);
+    if object == repaired {
+        return Ok(());
+    }
+    is_no_less_valid(&changed(&story.case.request["object"]), &object)?;
+    let request = story.request_with(object);
+    let second = story.run(request.clone(), &second_policy(story.settings()))?;
+    let message = text(&second.answer["message"]);
+    let names = differing(&repaired["spec"], &request["object"]["spec"]);
+    let may_reject = !matches!(webhook, Webhook::Mesh(_))
+        && names.iter().any(|name| message.contains(name));
+    hold(second.is_accepted() || may_reject, || told(&second))?;
+    if let Webhook::Mesh(_) = webhook {
+        let again = story.run(request.clone(), &[])?;
+        let repaired = Pod::read(&repaired["spec"], story.settings());
+        let covered = repaired
+            .guarded()
+            .filter(|place| repaired.is_covered(place));
+        let covered: Vec<_> = covered.collect();
+        let again = again.object_after(&request);
+        let pod = Pod::read(&again["spec"], story.settings());
+        let is_new = |name: &str| {
+            let spec = &request["object"]["spec"];
+            let name = name.into();
+            let mut lists = LISTS.iter();
+            !lists.any(|list| named(elements(spec, list), &name).is_some())
+        };
+        let mut added = pod.places.iter().filter(|place| is_new(place.name));
+        let twice = added.find(|place| covered.iter().any(|covered| covered.is_same_image(place)));
+        hold(twice.is_none(), || format!("a second check: {twice:?}"))?;
+    }
+    Ok(())
+}
+
+/// The names and images of the entries that differ between two Pod specs.
+fn differing<'v>(before: &'v Value, after: &'v Value) -> BTreeSet<&'v str> {
+    let mut names = BTreeSet::new();
+    for (one, other) in [(before, after), (after, before)] {
+        for list in LISTS {
+            let differs = |entry: &&Value| !elements(other, list).contains(entry);
+            for entry in elements(one, list).iter().filter(differs) {
+                let image = &entry["image"];
+                names.extend([image, &image["reference"], &entry["name"]].map(text));
+            }
+        }
+    }
+    names.remove("");
+    names
+}
+
+/// The plugin `AlwaysPullImages` raises all pull policies before and after `Fix`. A second policy accepts the result,
+/// unless the settings forbid `Always`.
+fn raised_after(story: &Story) -> Kept {
+    let forbids = !story.settings().list("images.forbidAlways").is_empty();
+    let Some(mut object) = fresh_pod(story).filter(|_| !forbids) else {
+        return Ok(());
+    };
+    raise_all(&mut object);
+    let request = story.request_with(object);
+    story.must_accept(request, &second_policy(story.settings()))?;
+    Ok(())
+}
+
+/// The Pod that `Fix` returned, if a person may change it.
+fn living_pod(story: &Story) -> Option<Value> {
+    story.repaired().filter(|pod| !claims_to_be_mirror(pod))
+}
+
+/// A debug container is accepted, unless no pull policy of its image would be allowed. The other entries keep their
+/// values. A second policy accepts the result.
+fn debug(story: &Story) -> Kept {
+    let Some(stored) = living_pod(story) else {
+        return Ok(());
+    };
+    let mut request = debugged(&story.case.request, &stored);
+    let container = request["object"]["spec"]["ephemeralContainers"].as_array();
+    let image = container
+        .and_then(|list| list.last())
+        .map(|one| text(&one["image"]));
+    let image = image.unwrap_or_default();
+    let matches = |key: &str| story.settings().matches(&format!("images.{key}"), image);
+    if matches("requireAlways") && matches("forbidAlways") {
+        return Ok(());
+    }
+    let observed = story.must_accept(request.clone(), &[])?;
+    let after = observed.object_after(&request);
+    let is_kept = LISTS.iter().all(|list| {
+        let (stored, after) = (
+            elements(&stored["spec"], list),
+            elements(&after["spec"], list),
+        );
+        let added = usize::from(*list == "ephemeralContainers");
+        after.len() == stored.len() + added && after.starts_with(stored)
+    });
+    hold(is_kept, || observed.answer.to_string())?;
+    request["object"] = after;
+    story.must_accept(request, &second_policy(story.settings()))?;
+    Ok(())
+}
+
+/// If `kubectl set image` is accepted, only images differ from the stored Pod. Each container has the requested
+/// image, which may have got a digest. A second policy accepts the request too.
+fn set_image(story: &Story) -> Kept {
+    let Some(stored) = living_pod(story) else {
+        return Ok(());
+    };
+    let mut request = image_set(&story.case.request, &stored);
+    let fixed = story.run(request.clone(), &[])?;
+    if !fixed.is_accepted() {
+        return Ok(());
+    }
+    let after = fixed.object_after(&request);
+    let containers = |pod: &Value| elements(&pod["spec"], "containers").to_vec();
+    let has_requested_image = |(after, requested): (&Value, &Value)| {
+        text(&after["image"]).starts_with(text(&requested["image"]))
+    };
+    let (new, requested) = (containers(&after), containers(&request["object"]));
+    let is_right = new.iter().zip(&requested).all(has_requested_image)
+        && without_images(&after["spec"]) == without_images(&stored["spec"]);
+    hold(is_right, || fixed.answer.to_string())?;
+    request["object"] = after;
+    story.must_accept(request, &second_policy(story.settings()))?;
+    Ok(())
+}
+
+/// Returns a Pod spec without the images of its containers and init containers.
+fn without_images(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    for list in ["containers", "initContainers"] {
+        for container in elements_mut(&mut spec, list) {
+            container["image"].take();
+        }
+    }
+    spec
+}
+
+/// An audit of the running Pod accepts what was admitted. A Pod that `Fix` or `Reject` accepted is audited in
+/// `Reject`, and a Pod that `Warn` accepted in `Warn`.
+fn audited(story: &Story) -> Kept {
+    let Some(stored) = story.stored().filter(|_| story.is_bounded()) else {
+        return Ok(());
+    };
+    // Every real mirror Pod has a node as its controller. Without it, an audit examines the Pod.
+    if claims_to_be_mirror(&stored) && !has_controller(&stored, Some("Node")) {
+        return Ok(());
+    }
+    let mode = match story.settings().mode() {
+        "Warn" => "Warn",
+        _ => "Reject",
+    };
+    let request = audit(&story.case.request, &stored);
+    story.must_accept(request, &[("mode", mode.into())])?;
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Promises about the difference between the Pod that came in and the Pod that `Fix` returned.
+
+use std::collections::BTreeSet;
+
+use super::lookups::is_looked_up;
+use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid};
+use crate::image::{PullPolicy, Reference, on_node, shared_name};
+use serde_json::Value;
+
+use crate::json::{CONTAINER_LISTS, LISTS, all_of, text};
+use crate::words::{Place, Pod};
+
+pub(super) const PROMISES: [OfRepair; 7] = [
+    ("only-repairs-change", minimal::only_repairs_change),
+    ("valid-stays-valid", valid::stays_valid),
+    ("each-new-pull-policy-has-a-reason", policies_have_reasons),
+    ("only-tags-are-pinned", only_tags_are_pinned),
+    (
+        "only-missing-checks-are-added",
+        only_missing_checks_are_added,
+    ),
+    ("a-stale-check-is-found", finds_stale_checks),
+    (
+        "the-record-lists-the-differences",
+        record::lists_the_differences,
+    ),
+];
+
+impl Repaired<'_> {
+    /// Whether a place of the new Pod was added.
+    pub(super) fn is_added(&self, new: &Place) -> bool {
+        let mut places = self.old.places.iter();
+        !places.any(|old| old.list == new.list && old.name == new.name)
+    }
+
+    /// The places that were there before, each as it came in and as it was returned.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&Place<'_>, &Place<'_>)> {
+        let kept = self.new.places.iter().filter(|new| !self.is_added(new));
+        self.old.places.iter().zip(kept)
+    }
+
+    fn matches(&self, key: &str, place: &Place) -> bool {
+        self.settings()
+            .matches(&format!("images.{key}"), place.image)
+    }
+
+    /// Whether *default* applies to a place: its author chose no pull policy.
+    fn has_default(&self, old: &Place) -> bool {
+        self.matches("defaultAlways", old)
+            && !self.matches("forbidAlways", old)
+            && !old.has_digest()
+            && old.pull_policy == PullPolicy::server_default(old.image)
+    }
+
+    /// Whether a lookup of this image failed, with this action.
+    fn failed_with(&self, action: &str, place: &Place) -> bool {
+        let mut failed = self.observed.list("lookups").into_iter();
+        failed.any(|lookup| {
+            lookup["more"].is_u64()
+                || lookup["action"] == action
+                    && shared_name(text(&lookup["image"])) == shared_name(place.image)
+        })
+    }
+
+    /// Whether another rule than *pull-once* has a reason to replace `Always`.
+    fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
+        self.matches("forbidAlways", old)
+            || old.image != new.image
+            || self.failed_with("UseCached", old)
+    }
+
+    /// The strongest pull policy that a guarded place with this image had before *pull-once*.
+    fn strongest_before_pull_once(&self, image: &Place) -> Option<PullPolicy> {
+        let policies = self.pairs().filter_map(|(old, new)| {
+            let is_counted = self.new.is_guarded(new) && new.is_same_image(image);
+            let was_always = old.pull_policy == PullPolicy::Always || self.has_default(old);
+            let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
+            let policy = if is_spared {
+                PullPolicy::Always
+            } else {
+                new.pull_policy
+            };
+            is_counted.then_some(policy)
+        });
+        policies.max()
+    }
+}
+
+/// Each pull policy that differs has one of the reasons that the rules give.
+fn policies_have_reasons(repaired: &Repaired) -> Kept {
+    for (old, new) in repaired.pairs() {
+        let is_raised = new.pull_policy > old.pull_policy;
+        let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
+        let is_required = repaired.matches("requireAlways", old);
+        let raises = is_raised
+            && ((is_required || repaired.has_default(old))
+                && new.pull_policy == PullPolicy::Always
+                || repaired.new.is_check(new)
+                    && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new));
+        let is_pulled = || {
+            repaired.new.is_guarded(new)
+                && new.is_container()
+                && repaired.new.has_checks()
+                && repaired.new.is_pulled_before(new)
+        };
+        let lowers = !is_required
+            && is_lowered_to(PullPolicy::IfNotPresent)
+            && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
+        let is_same = old.pull_policy == new.pull_policy
+            && (old.written == new.written || old.image != new.image);
+        hold(is_same || raises || lowers, || {
+            format!("{old:?} became {new:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// An image that differs has got the digest that its registry answered for its tag. A pinned place pulls with
+/// `Always` exactly if `requireAlways` says so.
+fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
+    for (old, new) in repaired.pairs().filter(|(old, new)| old.image != new.image) {
+        let Some(reference) = Reference::parse(old.image) else {
+            return Err(format!("{old:?} became {new:?}"));
+        };
+        let digest = repaired.case.answers.digest(old.image);
+        let pinned = digest.map(|digest| format!("{}@{digest}", on_node(old.image)));
+        // A place with this digest may be stronger: then *weak-check* raises the pinned check.
+        let is_raised = repaired.new.is_check(new)
+            && repaired.strongest_before_pull_once(new) == Some(PullPolicy::Always);
+        let is_required = repaired.matches("requireAlways", old);
+        let is_always = new.pull_policy == PullPolicy::Always;
+        let is_right = !old.is_exempt
+            && reference.digest.is_none()
+            && is_looked_up(repaired.settings(), old.image)
+            && pinned.is_ok_and(|pinned| pinned == new.image)
+            && (is_always || !is_required)
+            && (!is_always || is_required || is_raised);
+        hold(is_right, || format!("{old:?} became {new:?}"))?;
+    }
+    Ok(())
+}
+
+/// The names of all containers and volumes.
+fn names(spec: &Value) -> BTreeSet<&str> {
+    all_of(spec, &LISTS)
+        .map(|entry| text(&entry["name"]))
+        .collect()
+}
+
+/// The names under whose path a container has a volume already. This policy may leave them out.
+fn names_in_paths(spec: &Value) -> BTreeSet<&str> {
+    let containers = all_of(spec, &CONTAINER_LISTS);
+    let mounts = containers.flat_map(|one| all_of(one, &["volumeMounts", "volumeDevices"]));
+    let paths = mounts.flat_map(|mount| [text(&mount["mountPath"]), text(&mount["devicePath"])]);
+    paths
+        .filter_map(|path| path.strip_prefix("/.imagecheck/"))
+        .collect()
+}
+
+/// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. It
+/// has the first free name.
+fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
+    // A list of lookups that is cut doesn't say which images pull with the cached image.
+    let lookups = repaired.observed.list("lookups");
+    if lookups.last().is_some_and(|last| last["more"].is_u64()) {
+        return Ok(());
+    }
+    let settings = repaired.settings();
+    let before = repaired.new.without(|place| repaired.is_added(place));
+    let mut names = names(&repaired.before["spec"]);
+    let in_paths = names_in_paths(&repaired.before["spec"]);
+    let added: Vec<_> = repaired
+        .new
+        .places
+        .iter()
+        .filter(|new| repaired.is_added(new))
+        .collect();
+    let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
+    for check in &added {
+        let mut numbers = 0..;
+        let prefix = settings.name_prefixes()[0];
+        let free = numbers.find_map(|number: usize| {
+            let name = format!("{prefix}{number}");
+            let is_taken = names.contains(&*name) || in_paths.contains(&*name);
+            (name == check.name || !is_taken).then_some(name)
+        });
+        // A container that *pull-once* has lowered was stronger when the check was added.
+        let is_missing = before.guarded().any(|place| {
+            let is_lowered = || place.pull_policy < check.pull_policy;
+            place.is_same_image(check) && (!before.is_covered(place) || is_lowered())
+        });
+        let strength = repaired.strongest_before_pull_once(check);
+        let is_right = settings.coverage() == "Fix"
+            && before.is_under_coverage()
+            && is_missing
+            && is_once(check)
+            && strength == Some(check.pull_policy)
+            && free.as_deref() == Some(check.name)
+            && !names.contains(check.name)
+            && check.is_container() != settings.as_volumes();
+        hold(is_right, || {
+            format!("{check:?} was added, {free:?} is free")
+        })?;
+        names.insert(check.name);
+    }
+    Ok(())
+}
+
+/// A check is stale if no place that is no image check has its image, neither as it came in nor now.
+fn finds_stale_checks(repaired: &Repaired) -> Kept {
+    let findings = repaired.observed.list("findings");
+    let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
+    let used = |pod: &Pod, check: &Place| {
+        let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
+        others.any(|place| place.is_same_image(check))
+    };
+    let stale = repaired.pairs().filter(|(old, new)| {
+        repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
+    });
+    let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
+    let of_rule = findings
+        .iter()
+        .filter(|finding| finding["rule"] == "stale-check");
+    let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
+    hold(is_cut || found == stale, || {
+        format!("found {found:?}, stale are {stale:?}")
+    })
+}

@@ -1,0 +1,53 @@
+//! Sends this policy input of any shape. `CASES` is the number of random cases.
+
+use std::sync::Arc;
+
+use crate::number;
+use consistent_pull_policy_promises::generate::{any_shape, bytes, case};
+use consistent_pull_policy_promises::policy::{HostCall, Native, Policy, observe};
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+/// If the types of `k8s_openapi` can read a Pod, these types can also read the Pod that this policy
+/// returns.
+#[test]
+fn kubernetes_reads_the_object_that_fix_returns() {
+    let reads = |object: &Value| serde_json::from_value::<Pod>(object.clone());
+    for number in 0..number("CASES", 3_000) {
+        let case = case(&bytes(20, number));
+        let answer = observe(&Native, &case).expect("an answer").answer;
+        let out = &answer["mutated_object"];
+        let is_pod = case.request["kind"]["kind"] == "Pod";
+        if is_pod && !out.is_null() && reads(&case.request["object"]).is_ok() {
+            let problem = reads(out).err();
+            assert!(problem.is_none(), "{problem:?}: {}\n{out}", case.request);
+        }
+    }
+}
+
+/// Objects and settings of any shape get an answer.
+#[test]
+fn any_shape_gets_an_answer() {
+    let host: Arc<HostCall> = Arc::new(|_, _, _| Err("no registry".to_owned()));
+    for number in 0..number("CASES", 3_000) {
+        let case = case(&bytes(22, number));
+        let settings = any_shape(&case.settings, &bytes(23, number));
+        let judged = Native.validate_settings(settings.to_string().as_bytes());
+        let judged: Value =
+            serde_json::from_slice(&judged.expect("an answer")).expect("the answer is JSON");
+        let is_told = judged["message"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty());
+        assert!(judged["valid"] == true || is_told, "{judged}: {settings}");
+        let mut request = case.request.clone();
+        request["object"] = any_shape(&request["object"], &bytes(24, number));
+        for settings in [&case.settings, &settings] {
+            let payload = json!({"request": request, "settings": settings}).to_string();
+            let answer = Native.validate(payload.as_bytes(), Arc::clone(&host));
+            let answer: Value =
+                serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON");
+            let is_rejection = answer["code"] == 400 || answer["code"] == 422;
+            assert!(answer["accepted"] == true || is_rejection, "{answer}");
+        }
+    }
+}

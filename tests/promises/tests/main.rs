@@ -1,0 +1,16 @@
+//! Tries the promises with this policy's crate: for the corpus, for random cases, and for input of any shape.
+
+#[path = "../../common/every_setting.rs"]
+mod every_setting;
+
+mod any_input;
+mod corpus;
+mod generated_settings;
+mod random;
+mod references;
+
+/// The number in an environment variable, or else a default.
+fn number(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
