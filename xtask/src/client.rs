@@ -1,10 +1,10 @@
 //! The client of registries: a program of its own beside this one (`xtask/registry`), because it is compiled for a
 //! minute, and most commands don't need it.
 
+use std::env;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
 use xtask::host::registry::{Question, Registry};
@@ -47,32 +47,25 @@ pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Re
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The path of the client, which Cargo compiles if it is missing or out of date.
+/// The path of the client, which is compiled if it is missing.
 fn compiled() -> Result<PathBuf> {
-    static PATH: Mutex<Option<PathBuf>> = Mutex::new(None);
-    let mut path = PATH
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(path) = &*path {
-        return Ok(path.clone());
-    }
-    let program = std::env::current_exe()?.with_file_name("registry-client");
+    let program = env::current_exe()?.with_file_name("registry-client");
     if !program.exists() {
         eprintln!("==> compiling the client of registries, which takes a minute, once");
+        let status = workspace::cargo()
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--package=registry-client",
+                "--profile=xtask",
+            ])
+            .status()
+            .context("cannot run cargo")?;
+        ensure!(
+            status.success(),
+            "the client of registries could not be compiled"
+        );
     }
-    let status = workspace::cargo()
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package=registry-client",
-            "--profile=xtask",
-        ])
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(
-        status.success(),
-        "the client of registries could not be compiled"
-    );
-    Ok(path.insert(program).clone())
+    Ok(program)
 }
