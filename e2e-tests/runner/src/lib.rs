@@ -11,9 +11,9 @@ mod registry;
 mod row;
 
 pub use case::Case;
+pub use consistent_pull_policy_promises::policy::Native;
 pub use host::{Evaluation, Host, Kwctl};
 #[cfg(feature = "module")]
 pub use module::Module;
-pub use consistent_pull_policy_promises::policy::Native;
 pub use registry::Registries;
 pub use row::{Row, rows};

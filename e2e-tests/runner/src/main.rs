@@ -40,15 +40,29 @@ fn main() -> Result<ExitCode> {
     }
     let outcomes = evaluate(&*host(args.module, args.kwctl)?, &cases)?;
     if let Some(path) = args.export {
-        let lines: String = outcomes.iter().map(|(line, _)| format!("{line}\n")).collect();
+        let lines: String = outcomes
+            .iter()
+            .map(|(line, _)| format!("{line}\n"))
+            .collect();
         fs::write(&path, lines).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let differences: Vec<&String> = outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
+    let differences: Vec<&String> = outcomes
+        .iter()
+        .filter_map(|(_, difference)| difference.as_ref())
+        .collect();
     for difference in &differences {
         eprintln!("{difference}");
     }
-    println!("{} cases, {} not as the rows say", cases.len(), differences.len());
-    Ok(if differences.is_empty() && !cases.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!(
+        "{} cases, {} not as the rows say",
+        cases.len(),
+        differences.len()
+    );
+    Ok(if differences.is_empty() && !cases.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Result<Box<dyn Host + Sync>> {
@@ -56,14 +70,19 @@ fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Result<Box<dyn Host 
         (None, _) => Ok(Box::new(Native)),
         (Some(module), Some(program)) => Ok(Box::new(Kwctl { program, module })),
         #[cfg(feature = "module")]
-        (Some(module), None) => Ok(Box::new(consistent_pull_policy_rows::Module::load(&module)?)),
+        (Some(module), None) => Ok(Box::new(consistent_pull_policy_rows::Module::load(
+            &module,
+        )?)),
         #[cfg(not(feature = "module"))]
         (Some(_), None) => bail!("the embedded host is not compiled: add --features module"),
     }
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.
-fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Result<Vec<(Value, Option<String>)>> {
+fn evaluate(
+    host: &(dyn Host + Sync),
+    cases: &[(Row, Case)],
+) -> Result<Vec<(Value, Option<String>)>> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::new());
     let work = || {
@@ -72,7 +91,10 @@ fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Result<Vec<(Valu
         {
             let outcome = host.evaluate(case).with_context(|| row.place.clone());
             let outcome = outcome.map(|it| (row.exported(case, &it), row.difference(case, &it)));
-            outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((number, outcome));
+            outcomes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((number, outcome));
         }
     };
     thread::scope(|scope| {
@@ -80,7 +102,9 @@ fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Result<Vec<(Valu
             scope.spawn(work);
         }
     });
-    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|(number, _)| *number);
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

@@ -19,11 +19,19 @@ impl Module {
         module::Module::load(path).map(Self)
     }
 
-    fn call(&self, operation: &str, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        let host: module::Capabilities =
-            Arc::new(move |call: module::HostCall<'_>| host(call.namespace, call.operation, call.payload));
+    fn call(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        host: Arc<HostCall>,
+    ) -> Result<Vec<u8>, String> {
+        let host: module::Capabilities = Arc::new(move |call: module::HostCall<'_>| {
+            host(call.namespace, call.operation, call.payload)
+        });
         let answer = self.0.call(&host, operation, payload);
-        answer.map(|answer| answer.bytes).map_err(|error| format!("{error:#}"))
+        answer
+            .map(|answer| answer.bytes)
+            .map_err(|error| format!("{error:#}"))
     }
 }
 
@@ -33,6 +41,10 @@ impl Policy for Module {
     }
 
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
-        self.call("validate_settings", settings, Arc::new(|_, _, _| Ok(Vec::new())))
+        self.call(
+            "validate_settings",
+            settings,
+            Arc::new(|_, _, _| Ok(Vec::new())),
+        )
     }
 }

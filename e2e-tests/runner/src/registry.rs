@@ -56,10 +56,16 @@ impl Registries {
                     let repository = repository(image);
                     for (child, words) in known.children() {
                         let answer = words.map_or(Ok(child.clone()), |words| Err(failure(&words)));
-                        answers.digests.insert(name(&format!("{repository}@{child}")), answer);
+                        answers
+                            .digests
+                            .insert(name(&format!("{repository}@{child}")), answer);
                     }
-                    let entries = index.as_ref().map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
-                    answers.indexes.insert(name(&format!("{repository}@{digest}")), entries);
+                    let entries = index
+                        .as_ref()
+                        .map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
+                    answers
+                        .indexes
+                        .insert(name(&format!("{repository}@{digest}")), entries);
                     Ok(digest.clone())
                 }
             };
@@ -80,7 +86,8 @@ impl Registries {
             if namespace != "oci" {
                 return Ok(Vec::new());
             }
-            let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let image: String =
+                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
             let answer = registries.answer(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.push((operation.to_owned(), image));
@@ -99,7 +106,10 @@ impl Registries {
 
     /// Whether a row says something about this image.
     pub(crate) fn knows(&self, image: &str) -> bool {
-        !self.find(image).digest.is_err_and(|error| error == NO_ANSWER)
+        !self
+            .find(image)
+            .digest
+            .is_err_and(|error| error == NO_ANSWER)
     }
 
     fn find(&self, image: &str) -> Found {
@@ -108,14 +118,21 @@ impl Registries {
         }
         // An index or one of its manifests, by its digest.
         for (name, known) in &self.images {
-            let Some(digest) = image.strip_prefix(repository(name)).and_then(|rest| rest.strip_prefix('@')) else {
+            let Some(digest) = image
+                .strip_prefix(repository(name))
+                .and_then(|rest| rest.strip_prefix('@'))
+            else {
                 continue;
             };
             let found = known.found(name);
             if found.digest.as_deref() == Ok(digest) {
                 return found;
             }
-            if let Some((_, failure)) = known.children().into_iter().find(|(child, _)| child == digest) {
+            if let Some((_, failure)) = known
+                .children()
+                .into_iter()
+                .find(|(child, _)| child == digest)
+            {
                 return Found::manifest(match failure {
                     Some(words) => Err(host_error(&words, image)),
                     None => Ok(digest.to_owned()),
@@ -163,14 +180,19 @@ impl Found {
             "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": whole_digests("sha256:c…"), "size": 2},
             "layers": [],
         });
-        Self { digest, manifest: Ok(manifest) }
+        Self {
+            digest,
+            manifest: Ok(manifest),
+        }
     }
 }
 
 impl Image {
     fn found(&self, name: &str) -> Found {
         match self {
-            Self::Answer(digest) if digest.starts_with("sha256:") => Found::manifest(Ok(digest.clone())),
+            Self::Answer(digest) if digest.starts_with("sha256:") => {
+                Found::manifest(Ok(digest.clone()))
+            }
             Self::Answer(words) => Found::manifest(Err(host_error(words, name))),
             Self::Says { says } => Found::manifest(Err(registry_error(says, name))),
             Self::Index { digest, index, .. } => Found {
@@ -204,23 +226,42 @@ impl Image {
         let Self::Index { platforms, .. } = self else {
             return Vec::new();
         };
-        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
-            let platform = platform.split(' ').next().unwrap_or_default();
-            let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
-            IndexEntry { os: os.to_owned(), architecture: architecture.to_owned(), digest }
-        });
+        let entries = platforms
+            .iter()
+            .zip(self.children())
+            .map(|(platform, (digest, _))| {
+                let platform = platform.split(' ').next().unwrap_or_default();
+                let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
+                IndexEntry {
+                    os: os.to_owned(),
+                    architecture: architecture.to_owned(),
+                    digest,
+                }
+            });
         entries.collect()
     }
 
     /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
     fn children(&self) -> Vec<(String, Option<String>)> {
-        let Self::Index { digest, platforms, .. } = self else {
+        let Self::Index {
+            digest, platforms, ..
+        } = self
+        else {
             return Vec::new();
         };
-        let first = digest.trim_start_matches("sha256:").chars().next().unwrap_or('0');
+        let first = digest
+            .trim_start_matches("sha256:")
+            .chars()
+            .next()
+            .unwrap_or('0');
         let children = platforms.iter().enumerate().map(|(number, platform)| {
             let digest = whole_digests(&format!("sha256:{first}{:x}…", 10 + number));
-            (digest, platform.split_once(' ').map(|(_, failure)| failure.to_owned()))
+            (
+                digest,
+                platform
+                    .split_once(' ')
+                    .map(|(_, failure)| failure.to_owned()),
+            )
         });
         children.collect()
     }
@@ -232,11 +273,18 @@ fn host_error(words: &str, image: &str) -> String {
     match words {
         "not found" => registry_error("manifest unknown", image),
         "denied" => format!("Fail to interact with OCI registry: Not authorized: url {url}"),
-        "rate limited" => registry_error("You have reached your unauthenticated pull rate limit.", image),
-        "unreachable" => format!("Fail to interact with OCI registry: error sending request for url ({url})"),
-        "refused" => "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. \
+        "rate limited" => registry_error(
+            "You have reached your unauthenticated pull rate limit.",
+            image,
+        ),
+        "unreachable" => {
+            format!("Fail to interact with OCI registry: error sending request for url ({url})")
+        }
+        "refused" => {
+            "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. \
              The violation has been reported."
-            .to_owned(),
+                .to_owned()
+        }
         other => format!("Fail to interact with OCI registry: {other}"),
     }
 }
@@ -252,6 +300,8 @@ fn registry_error(says: &str, image: &str) -> String {
 
 fn url(image: &str) -> String {
     let (registry, repository) = image.split_once('/').unwrap_or(("docker.io", image));
-    let (name, reference) = repository.split_once(['@', ':']).unwrap_or((repository, "latest"));
+    let (name, reference) = repository
+        .split_once(['@', ':'])
+        .unwrap_or((repository, "latest"));
     format!("https://{registry}/v2/{name}/manifests/{reference}")
 }

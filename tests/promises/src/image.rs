@@ -42,9 +42,16 @@ impl Reference {
         let address = text.split_once(']').map_or("", |(address, _)| address);
         let is_address = address.len() > 1
             && address.starts_with('[')
-            && address[1..].chars().all(|c| c == ':' || c.is_ascii_hexdigit());
-        let parsed = if is_address { &format!("ip.v6{}", &text[address.len() + 1..]) } else { text };
-        let image: oci_spec::distribution::Reference = parsed.parse().ok().filter(|_| !is_identifier)?;
+            && address[1..]
+                .chars()
+                .all(|c| c == ':' || c.is_ascii_hexdigit());
+        let parsed = if is_address {
+            &format!("ip.v6{}", &text[address.len() + 1..])
+        } else {
+            text
+        };
+        let image: oci_spec::distribution::Reference =
+            parsed.parse().ok().filter(|_| !is_identifier)?;
         let registry = image.registry();
         // It takes upper-case digits, and SHA-512 with too few of them.
         let is_digest = |digest: &str| match digest.split_once(':') {
@@ -54,7 +61,11 @@ impl Reference {
         };
         image.digest().is_none_or(is_digest).then_some(())?;
         Some(Self {
-            registry: if is_address { registry.replacen("ip.v6", &format!("{address}]"), 1) } else { registry.to_owned() },
+            registry: if is_address {
+                registry.replacen("ip.v6", &format!("{address}]"), 1)
+            } else {
+                registry.to_owned()
+            },
             repository: image.repository().to_owned(),
             tag: image.tag().map(str::to_owned),
             digest: image.digest().map(str::to_owned),
