@@ -94,6 +94,10 @@ packaging: setup-packages ## Check the packaging and the workflows
 	@hack/check-packaging.sh
 	@hack/lint-workflows.sh
 
+.PHONY: monitoring
+monitoring: setup-packages ## Check the alerts and the dashboard with promtool
+	@hack/check-monitoring.sh
+
 # The profile and the packages are those of `make xtask`, so no dependency is compiled again.
 .PHONY: unit-tests
 unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
@@ -162,7 +166,7 @@ mutants: e2e-tests ## Check that a test notices each small change of this policy
 		-- --lib --test policy --test rows --test specification
 
 .PHONY: deep-tests
-deep-tests: lint soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
+deep-tests: lint monitoring soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/playground.md.
 .PHONY: site

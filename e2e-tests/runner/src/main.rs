@@ -38,7 +38,7 @@ fn main() -> Result<ExitCode> {
             cases.extend(row.cases()?.into_iter().map(|case| (row.clone(), case)));
         }
     }
-    let outcomes = evaluate(&*host(args.module, args.kwctl)?, &cases)?;
+    let outcomes = evaluate(&*host(args.module, args.kwctl)?, &cases);
     if let Some(path) = args.export {
         let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
         let text = lines.join("\n") + "\n";
@@ -72,22 +72,19 @@ fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Result<Box<dyn Host 
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.
-fn evaluate(
-    host: &(dyn Host + Sync),
-    cases: &[(Row, Case)],
-) -> Result<Vec<(Value, Option<String>)>> {
+fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Option<String>)> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::new());
     let work = || {
         while let number = next.fetch_add(1, Ordering::Relaxed)
             && let Some((row, case)) = cases.get(number)
         {
-            let outcome = host.evaluate(case).with_context(|| row.place.clone());
-            let outcome = outcome.map(|it| (row.exported(case, &it), row.difference(case, &it)));
-            outcomes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((number, outcome));
+            let outcome = match host.evaluate(case) {
+                Ok(it) => (row.exported(case, &it), row.difference(case, &it)),
+                Err(error) => (Value::Null, Some(format!("{}\n{error:#}", row.place))),
+            };
+            let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            outcomes.push((number, outcome));
         }
     };
     thread::scope(|scope| {

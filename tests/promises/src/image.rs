@@ -40,7 +40,8 @@ impl Reference {
         let is_identifier = text.len() == 64 && is_hex(text);
         // This parser knows no IPv6 address, so another host takes its place.
         let address = text.split_once(']').map_or("", |(address, _)| address);
-        let is_address = address.len() > 1
+        let is_address = text.contains('/')
+            && address.len() > 1
             && address.starts_with('[')
             && address[1..]
                 .chars()
