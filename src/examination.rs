@@ -142,7 +142,7 @@ impl<'o> Examination<'o> {
 
     /// The path of a field of a place in the returned object. Of an added place, the path of the whole entry.
     pub(crate) fn path_after(&self, place: &Place<'_>, field: &str) -> String {
-        let field = if place.is_added { "" } else { field };
+        let field = if place.is_added() { "" } else { field };
         self.path_at(place.list, self.index_after(place), field)
     }
 
@@ -156,7 +156,7 @@ impl<'o> Examination<'o> {
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
         let added = &self.added_init_containers;
         let is_moved =
-            place.list == List::InitContainers && !place.is_added && place.index >= added.start;
+            place.list == List::InitContainers && !place.is_added() && place.index >= added.start;
         place
             .index
             .saturating_add(if is_moved { added.len() } else { 0 })

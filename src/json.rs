@@ -183,7 +183,7 @@ pub(crate) fn container(fields: &Value) -> Result<Container, WrongField> {
     };
     let source = serde_ignored::Deserializer::new(fields, &mut ignore);
     let container = serde_path_to_error::deserialize(source).map_err(|error| WrongField {
-        path: error.path().to_string(),
+        path: error.path().to_string().trim_start_matches('.').to_owned(),
         problem: error.inner().to_string(),
     })?;
     match unknown {

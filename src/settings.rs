@@ -32,7 +32,7 @@ pub struct Settings {
     pub image_checks: Checks,
     /// Whether `Always` becomes `IfNotPresent` in a container whose image was pulled with `Always` before the container
     /// starts. This acts in mode `Fix`, in Pods that have or get image checks. `Off` is right on clusters that enforce
-    /// `Always`, e.g. with the plugin AlwaysPullImages.
+    /// `Always`, e.g. with the plugin `AlwaysPullImages`.
     pub pull_once: PullOnce,
     /// The pull policies that are required or forbidden for some images.
     pub images: Images,
@@ -87,7 +87,7 @@ pub struct Images {
     #[serde(deserialize_with = "value::list")]
     pub default_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is away. Don't use this
-    /// together with the plugin AlwaysPullImages.
+    /// together with the plugin `AlwaysPullImages`.
     #[serde(deserialize_with = "value::list")]
     pub forbid_always: Vec<Pattern>,
     /// Containers of these images may not pull with `Never`. There is no repair: the image that a node has under this

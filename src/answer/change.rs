@@ -66,7 +66,7 @@ impl<'e, 'o> Changes<'e, 'o> {
 /// How many values of a place change. An added place is one change.
 fn count(place: &Place<'_>) -> usize {
     let is_changed = [
-        place.is_added,
+        place.is_added(),
         place.image.why.is_some(),
         place.policy.why.is_some(),
     ];
@@ -88,7 +88,7 @@ fn changes_of<'e>(examination: &Examination<'_>, place: &'e Place<'_>) -> Vec<Ch
         }
     };
     let (image, policy) = (&place.image, &place.policy);
-    if place.is_added {
+    if place.is_added() {
         return vec![change("", None, summary(place), Rule::MissingCheck)];
     }
     let of_image = image.why.as_ref().map(|why| {

@@ -35,7 +35,7 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
     if changes.count() == 0 {
         return edits;
     }
-    for place in examination.places.iter().filter(|place| !place.is_added) {
+    for place in examination.places.iter().filter(|place| !place.is_added()) {
         let source = if place.list == List::Volumes {
             "/image"
         } else {
@@ -65,7 +65,7 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
         edits.extend(record(changes, &examination.metadata).map(Edit::Record));
     }
     if let Some(additions) = &examination.additions {
-        let added = || examination.places.iter().filter(|place| place.is_added);
+        let added = || examination.places.iter().filter(|place| place.is_added());
         let (carriers, mount) = additions.mounts();
         for carrier in carriers
             .iter()

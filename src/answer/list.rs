@@ -33,7 +33,7 @@ pub(super) fn joined(
         left_out = left_out.saturating_sub(1);
     }
     if left_out > 0 {
-        list.push_str(&format!("{{\"more\":{left_out}}}"));
+        list.extend(["{\"more\":", &left_out.to_string(), "}"]);
     } else if list.ends_with(',') {
         list.pop();
     }

@@ -25,8 +25,6 @@ pub(crate) struct Place<'o> {
     pub(crate) value: &'o Value,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
     pub(crate) is_native_sidecar: bool,
-    /// Whether this policy adds the place.
-    pub(crate) is_added: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
     pub(crate) is_examined: bool,
     /// What the place does in its Pod.
@@ -130,7 +128,6 @@ impl<'o> Place<'o> {
             name: name.into(),
             value,
             is_native_sidecar: restart_policy == Some("Always"),
-            is_added: false,
             is_examined: true,
             role: match (&reference, is_exempt) {
                 (_, true) => Role::Exempt,
@@ -161,7 +158,6 @@ impl<'o> Place<'o> {
             name: name.into(),
             value: &Value::Null,
             is_native_sidecar: false,
-            is_added: true,
             is_examined: true,
             role: Role::Check,
             mounts: Vec::new(),
@@ -176,6 +172,11 @@ impl<'o> Place<'o> {
             policy: Field::new(self.policy.now),
             sets_policy: false,
         }
+    }
+
+    /// Whether this policy adds the place.
+    pub(crate) fn is_added(&self) -> bool {
+        self.value.is_null()
     }
 
     /// Whether the rules after *invalid-image* work on this place.

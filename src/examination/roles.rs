@@ -31,12 +31,10 @@ pub(crate) struct Carriers {
     pub(crate) first_init: Option<usize>,
     /// Whether the Pod's first init container mounts it.
     pub(crate) is_on_first_init: bool,
-    /// Whether an init container that is no native sidecar mounts it.
-    has_ending_init: bool,
     /// Whether an app container mounts it.
     has_app: bool,
-    /// Whether an app container that is not exempt mounts it.
-    has_examined_app: bool,
+    /// Whether an init container that is no native sidecar, or an app container that is not exempt, mounts it.
+    can_be_check: bool,
 }
 
 impl Carriers {
@@ -55,11 +53,11 @@ impl Carriers {
             List::InitContainers => {
                 self.first_init.get_or_insert(container.index);
                 self.is_on_first_init |= Some(container.index) == first_init;
-                self.has_ending_init |= container.ends();
+                self.can_be_check |= container.ends();
             }
             List::Containers => {
                 self.has_app = true;
-                self.has_examined_app |= container.role != Role::Exempt;
+                self.can_be_check |= container.role != Role::Exempt;
             }
             List::EphemeralContainers | List::Volumes => {}
         }
@@ -91,8 +89,7 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
                 guards_more && is_after_first_init(place.index),
             ),
             List::Volumes => {
-                let is_check =
-                    has_prefix && (carriers.has_ending_init || carriers.has_examined_app);
+                let is_check = has_prefix && carriers.can_be_check;
                 (
                     is_check,
                     guards_more

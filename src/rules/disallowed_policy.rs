@@ -22,7 +22,7 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
         };
         match disallowed.allowed {
             Some(allowed) if !is_immutable => {
-                place.policy.set(allowed, Why::Finding(Rc::new(disallowed)))
+                place.policy.set(allowed, Why::Finding(Rc::new(disallowed)));
             }
             allowed => {
                 let reason = Disallowed {

@@ -206,7 +206,7 @@ fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure
     let keeps_policy = examination.request.r#type == Type::PodUpdate
         || image.has_digest
         || failure.class == Class::Limit;
-    let action = match lookup.map(|lookup| action(&lookup, failure.class)) {
+    let action = match lookup.map(|lookup| action(lookup, failure.class)) {
         Some(Action::Reject) if !is_for_warning => {
             report(examination, &image, NoAnswer(failure), false);
             Action::Reject

@@ -152,10 +152,11 @@ impl TryFrom<Value> for Template {
 
     /// Reads the template as it is written. The error begins with a dot and the path of the field.
     fn try_from(fields: Value) -> Result<Self, String> {
-        let container = json::container(&fields);
-        container
-            .map(|container| Self(Box::new(container)))
-            .map_err(|WrongField { path, problem }| format!(".{path}: {problem}"))
+        match json::container(&fields) {
+            Ok(container) => Ok(Self(Box::new(container))),
+            Err(WrongField { path, .. }) if path.is_empty() => Err("must be an object".to_owned()),
+            Err(WrongField { path, problem }) => Err(format!(".{path}: {problem}")),
+        }
     }
 }
 

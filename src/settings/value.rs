@@ -1,6 +1,6 @@
 //! Reads settings from a tree of JSON values, with the conventions of settings.
 //!
-//! serde_json's own deserializer doesn't know them: which values mean "not set", and that a bare `Off` in YAML is `false`.
+//! The deserializer of `serde_json` doesn't know them: which values mean "not set", and that a bare `Off` in YAML is `false`.
 //! It also reads a list into a struct.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};

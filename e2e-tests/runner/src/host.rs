@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use consistent_pull_policy_promises::policy::Policy;
+use consistent_pull_policy_promises::policy::{Native, Policy};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -37,63 +37,96 @@ pub trait Host {
 impl<P: Policy> Host for P {
     fn evaluate(&self, case: &Case) -> Result<Evaluation> {
         let settings = case.settings.to_string();
-        let judged = self.validate_settings(settings.as_bytes()).map_err(|error| anyhow!(error))?;
+        let judged = self
+            .validate_settings(settings.as_bytes())
+            .map_err(|error| anyhow!(error))?;
         let judged: Value = serde_json::from_slice(&judged)?;
         if judged["valid"] == false {
             let invalid = judged["message"].as_str().unwrap_or_default().to_owned();
-            return Ok(Evaluation { invalid: Some(invalid), ..Evaluation::default() });
+            return Ok(Evaluation {
+                invalid: Some(invalid),
+                ..Evaluation::default()
+            });
         }
         let calls = Arc::new(Mutex::new(Vec::new()));
         let payload = json!({"request": case.request, "settings": case.settings}).to_string();
-        let answer = self.validate(payload.as_bytes(), case.registries.host(&calls)).map_err(|error| anyhow!(error))?;
+        let answer = self
+            .validate(payload.as_bytes(), case.registries.host(&calls))
+            .map_err(|error| anyhow!(error))?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Evaluation { invalid: None, answer, calls })
+        Ok(Evaluation {
+            invalid: None,
+            answer,
+            calls,
+        })
     }
 }
 
-/// The real kwctl. It replays the lookups of `policy`, because a replay needs them in their order.
-pub struct Kwctl<P> {
+/// The real kwctl. It replays lookups in the order in which the crate makes them.
+pub struct Kwctl {
     /// The program.
     pub program: PathBuf,
     /// The annotated module.
     pub module: PathBuf,
-    /// Tells the lookups that a case needs.
-    pub policy: P,
 }
 
-impl<P: Policy> Host for Kwctl<P> {
+impl Host for Kwctl {
     fn evaluate(&self, case: &Case) -> Result<Evaluation> {
-        let Evaluation { calls, .. } = self.policy.evaluate(case)?;
+        let Evaluation { calls, .. } = Native.evaluate(case)?;
         let folder = tempfile::tempdir()?;
-        let (request, session) = (folder.path().join("request.json"), folder.path().join("session.yaml"));
+        let (request, session) = (
+            folder.path().join("request.json"),
+            folder.path().join("session.yaml"),
+        );
         fs::write(&request, case.request.to_string())?;
         fs::write(&session, recorded(&calls, &case.registries)?)?;
         let output = Command::new(&self.program)
             .arg("run")
             .arg("--request-path")
             .arg(request)
-            .args(["--settings-json", &case.settings.to_string(), "--replay-host-capabilities-interactions"])
+            .args([
+                "--settings-json",
+                &case.settings.to_string(),
+                "--replay-host-capabilities-interactions",
+            ])
             .arg(session)
             .arg(&self.module)
             .output()
             .with_context(|| format!("cannot run {}", self.program.display()))?;
-        let [printed, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        ensure!(!errors.contains("s3cr3t"), "a secret of the Pod is in the log: {errors}");
-        let mut invalid = errors.lines().map(|line| line.split_once("Provided settings are not valid: "));
+        let [printed, errors] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        ensure!(
+            !errors.contains("s3cr3t"),
+            "a secret of the Pod is in the log: {errors}"
+        );
+        let mut invalid = errors
+            .lines()
+            .map(|line| line.split_once("Provided settings are not valid: "));
         if let Some((_, message)) = invalid.find_map(|line| line) {
-            return Ok(Evaluation { invalid: Some(message.to_owned()), ..Evaluation::default() });
+            return Ok(Evaluation {
+                invalid: Some(message.to_owned()),
+                ..Evaluation::default()
+            });
         }
         ensure!(output.status.success(), "{errors}");
         let answer = answer(&serde_json::from_str(&printed)?, &case.request["object"])?;
-        Ok(Evaluation { invalid: None, answer, calls })
+        Ok(Evaluation {
+            invalid: None,
+            answer,
+            calls,
+        })
     }
 }
 
 /// A session for kwctl with these lookups and their answers.
 fn recorded(calls: &[Call], registries: &Registries) -> Result<String> {
     let entries = calls.iter().map(|(operation, image)| {
-        let call = if operation == "v1/manifest_digest" { "OciManifestDigest" } else { "OciManifest" };
+        let call = if operation == "v1/manifest_digest" {
+            "OciManifestDigest"
+        } else {
+            "OciManifest"
+        };
         json!({
             "type": "Exchange",
             "request": format!("!{call}\nimage: {image}\n"),

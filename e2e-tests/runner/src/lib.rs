@@ -3,14 +3,17 @@
 
 mod case;
 mod host;
-mod native;
+#[cfg(feature = "module")]
+mod module;
 mod notation;
 mod outcome;
 mod registry;
 mod row;
 
 pub use case::Case;
+pub use consistent_pull_policy_promises::policy::Native;
 pub use host::{Evaluation, Host, Kwctl};
-pub use native::Native;
+#[cfg(feature = "module")]
+pub use module::Module;
 pub use registry::Registries;
 pub use row::{Row, rows};

@@ -24,18 +24,25 @@ pub(crate) fn spec_of_places(places: &str) -> Result<Value> {
     let mut mounts = Vec::new();
     for place in places.split([',', '\n']).map(str::trim) {
         for place in repeated(place) {
-            add_place(&mut spec, &mut mounts, &place).with_context(|| format!("place `{place}`"))?;
+            add_place(&mut spec, &mut mounts, &place)
+                .with_context(|| format!("place `{place}`"))?;
         }
     }
     for (volume, container) in mounts {
         let lists = ["initContainers", "containers", "ephemeralContainers"];
         let mut containers = spec.as_object_mut().into_iter().flat_map(|spec| {
-            let lists = spec.iter_mut().filter(|(key, _)| lists.contains(&key.as_str()));
+            let lists = spec
+                .iter_mut()
+                .filter(|(key, _)| lists.contains(&key.as_str()));
             lists.flat_map(|(_, list)| list.as_array_mut().into_iter().flatten())
         });
         let container = containers.find(|one| one["name"] == *container);
         let container = container.with_context(|| format!("no container mounts {volume}"))?;
-        push(container, "volumeMounts", json!({"name": volume, "mountPath": format!("/{volume}")}));
+        push(
+            container,
+            "volumeMounts",
+            json!({"name": volume, "mountPath": format!("/{volume}")}),
+        );
     }
     Ok(spec)
 }
@@ -57,7 +64,11 @@ fn add_place(spec: &mut Value, mounts: &mut Vec<(String, String)>, place: &str) 
     let Some((_, list)) = KINDS.iter().find(|(known, _)| *known == kind) else {
         bail!("no kind of place is `{kind}`");
     };
-    mounts.extend(carriers.iter().map(|one| (name.to_owned(), (*one).to_owned())));
+    mounts.extend(
+        carriers
+            .iter()
+            .map(|one| (name.to_owned(), (*one).to_owned())),
+    );
     let mut entry = json!({"name": name});
     if kind == "volume" && image == EMPTY_DIR {
         entry[EMPTY_DIR] = json!({});
@@ -77,10 +88,14 @@ fn add_place(spec: &mut Value, mounts: &mut Vec<(String, String)>, place: &str) 
         if kind == "sidecar" {
             entry["restartPolicy"] = "Always".into();
         }
-        if kind == "init" && (name.starts_with("imagecheck-") || name.starts_with("imagepullcheck-")) {
+        if kind == "init"
+            && (name.starts_with("imagecheck-") || name.starts_with("imagepullcheck-"))
+        {
             entry["command"] = json!(["/check/true"]);
             entry["volumeMounts"] = json!([{"name": "check", "mountPath": "/check"}]);
-            let has_volume = spec["volumes"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "check"));
+            let has_volume = spec["volumes"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["name"] == "check"));
             if !has_volume {
                 push(spec, "volumes", json!({"name": "check", "emptyDir": {}}));
             }
@@ -100,7 +115,12 @@ fn push(object: &mut Value, key: &str, element: Value) {
 /// The places of a Pod spec, as rows write them.
 pub(crate) fn places_of_spec(spec: &Value) -> Vec<String> {
     let mut places = Vec::new();
-    for list in ["initContainers", "containers", "ephemeralContainers", "volumes"] {
+    for list in [
+        "initContainers",
+        "containers",
+        "ephemeralContainers",
+        "volumes",
+    ] {
         for entry in spec[list].as_array().into_iter().flatten() {
             let kind = match list {
                 "initContainers" if entry["restartPolicy"] == "Always" => "sidecar",
@@ -130,13 +150,21 @@ pub(crate) fn places_of_spec(spec: &Value) -> Vec<String> {
 
 /// The containers that mount an image volume.
 fn carriers<'a>(spec: &'a Value, volume: &Value, kind: &str) -> Vec<&'a str> {
-    let lists = ["initContainers", "containers", "ephemeralContainers"].iter().map(|list| &spec[list]);
-    let containers = lists.filter_map(Value::as_array).flatten().filter(|_| kind == "volume");
+    let lists = ["initContainers", "containers", "ephemeralContainers"]
+        .iter()
+        .map(|list| &spec[list]);
+    let containers = lists
+        .filter_map(Value::as_array)
+        .flatten()
+        .filter(|_| kind == "volume");
     let mounts = |container: &&Value| {
         let mounts = container["volumeMounts"].as_array();
         mounts.is_some_and(|mounts| mounts.iter().any(|mount| mount["name"] == volume["name"]))
     };
-    containers.filter(mounts).map(|container| text(&container["name"])).collect()
+    containers
+        .filter(mounts)
+        .map(|container| text(&container["name"]))
+        .collect()
 }
 
 pub(crate) fn text(value: &Value) -> &str {
@@ -145,15 +173,24 @@ pub(crate) fn text(value: &Value) -> &str {
 
 /// Places in the form in which they are compared: one space between two words.
 pub(crate) fn tidy(places: &str) -> Vec<String> {
-    let places = places.split([',', '\n']).map(|place| place.split_whitespace().collect::<Vec<_>>().join(" "));
-    places.filter(|place| !place.is_empty()).flat_map(|place| repeated(&place)).collect()
+    let places = places
+        .split([',', '\n'])
+        .map(|place| place.split_whitespace().collect::<Vec<_>>().join(" "));
+    places
+        .filter(|place| !place.is_empty())
+        .flat_map(|place| repeated(&place))
+        .collect()
 }
 
 /// `3× app c# app:#` stands for three texts. `#` is their number.
 pub(crate) fn repeated(text: &str) -> Vec<String> {
-    let count = text.split_once("× ").and_then(|(count, rest)| Some((count.parse::<usize>().ok()?, rest)));
+    let count = text
+        .split_once("× ")
+        .and_then(|(count, rest)| Some((count.parse::<usize>().ok()?, rest)));
     match count {
-        Some((count, rest)) => (1..=count).map(|number| rest.replace('#', &number.to_string())).collect(),
+        Some((count, rest)) => (1..=count)
+            .map(|number| rest.replace('#', &number.to_string()))
+            .collect(),
         None => vec![text.to_owned()],
     }
 }
@@ -168,7 +205,11 @@ pub(crate) fn written_out(value: &mut Value) {
                 let keys = repeated(&key);
                 let is_one = keys.len() == 1;
                 keys.into_iter().zip(1..).map(move |(key, number)| {
-                    let mut value = if is_one { value.clone() } else { numbered(&value, number) };
+                    let mut value = if is_one {
+                        value.clone()
+                    } else {
+                        numbered(&value, number)
+                    };
                     written_out(&mut value);
                     (whole_digests(&key), value)
                 })
@@ -184,7 +225,10 @@ fn numbered(value: &Value, number: usize) -> Value {
     match value {
         Value::String(text) => text.replace('#', &number.to_string()).into(),
         Value::Array(list) => list.iter().map(|one| numbered(one, number)).collect(),
-        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), numbered(value, number))).collect(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| (key.clone(), numbered(value, number)))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -194,8 +238,14 @@ pub(crate) fn whole_digests(text: &str) -> String {
     let mut parts = text.split('…');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let digits = whole.rsplit_once(':').map_or("", |(_, digits)| digits).to_owned();
-        if digits.is_empty() || digits.len() > 2 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let digits = whole
+            .rsplit_once(':')
+            .map_or("", |(_, digits)| digits)
+            .to_owned();
+        if digits.is_empty()
+            || digits.len() > 2
+            || !digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
             whole.push('…');
         } else {
             whole += &digits.repeat(64 / digits.len() - 1);
@@ -214,7 +264,10 @@ pub(crate) fn short_digests(text: &str) -> String {
         short += START;
         let (digest, rest) = part.split_at_checked(64).unwrap_or(("", part));
         let digits = [1, 2].iter().filter_map(|length| digest.get(..*length));
-        match digits.into_iter().find(|digits| digits.repeat(64 / digits.len()) == digest) {
+        match digits
+            .into_iter()
+            .find(|digits| digits.repeat(64 / digits.len()) == digest)
+        {
             Some(digits) => short += &format!("{digits}…{rest}"),
             None => short += part,
         }
@@ -232,7 +285,9 @@ pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// Sets the value at a path, or takes it out. Objects on the way to it are made if they are missing.
 pub(crate) fn set(value: &mut Value, path: &str, new: Option<&Value>) -> Result<()> {
-    let (step, rest) = path.split_once('.').map_or((path, None), |(step, rest)| (step, Some(rest)));
+    let (step, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(step, rest)| (step, Some(rest)));
     if value.is_null() {
         *value = json!({});
     }
@@ -249,7 +304,11 @@ pub(crate) fn set(value: &mut Value, path: &str, new: Option<&Value>) -> Result<
             }
             Ok(())
         }
-        (Value::Object(object), Some(rest), _) => set(object.entry(step).or_insert_with(|| Map::new().into()), rest, new),
+        (Value::Object(object), Some(rest), _) => set(
+            object.entry(step).or_insert_with(|| Map::new().into()),
+            rest,
+            new,
+        ),
         (Value::Object(object), None, Some(new)) => {
             object.insert(step.to_owned(), new.clone());
             Ok(())
@@ -272,7 +331,10 @@ pub(crate) fn lengthened(value: &Value) -> Value {
     match value {
         Value::String(text) => repeated(text).concat().into(),
         Value::Array(list) => list.iter().map(lengthened).collect(),
-        Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), lengthened(value))).collect(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| (key.clone(), lengthened(value)))
+            .collect(),
         other => other.clone(),
     }
 }

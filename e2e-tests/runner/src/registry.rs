@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consistent_pull_policy_promises::answers::{Answers, Failure, IndexEntry};
+use consistent_pull_policy_promises::image::shared_name;
 use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,6 +43,37 @@ impl Registries {
         Self { images }
     }
 
+    /// These answers, for the promises.
+    pub(crate) fn promised(&self) -> Answers {
+        let mut answers = Answers::default();
+        let name = |image: &str| shared_name(image).unwrap_or_default();
+        for (image, known) in &self.images {
+            let digest = match known {
+                Image::Answer(digest) if digest.starts_with("sha256:") => Ok(digest.clone()),
+                Image::Answer(words) => Err(failure(words)),
+                Image::Says { .. } => Err(Failure::Unknown),
+                Image::Index { digest, index, .. } => {
+                    let repository = repository(image);
+                    for (child, words) in known.children() {
+                        let answer = words.map_or(Ok(child.clone()), |words| Err(failure(&words)));
+                        answers
+                            .digests
+                            .insert(name(&format!("{repository}@{child}")), answer);
+                    }
+                    let entries = index
+                        .as_ref()
+                        .map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
+                    answers
+                        .indexes
+                        .insert(name(&format!("{repository}@{digest}")), entries);
+                    Ok(digest.clone())
+                }
+            };
+            answers.digests.insert(name(image), digest);
+        }
+        answers
+    }
+
     /// The images of which a row says something.
     pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
         self.images.keys().map(String::as_str)
@@ -53,7 +86,8 @@ impl Registries {
             if namespace != "oci" {
                 return Ok(Vec::new());
             }
-            let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let image: String =
+                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
             let answer = registries.answer(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.push((operation.to_owned(), image));
@@ -72,7 +106,10 @@ impl Registries {
 
     /// Whether a row says something about this image.
     pub(crate) fn knows(&self, image: &str) -> bool {
-        !self.find(image).digest.is_err_and(|error| error == NO_ANSWER)
+        !self
+            .find(image)
+            .digest
+            .is_err_and(|error| error == NO_ANSWER)
     }
 
     fn find(&self, image: &str) -> Found {
@@ -81,19 +118,21 @@ impl Registries {
         }
         // An index or one of its manifests, by its digest.
         for (name, known) in &self.images {
-            let repository = name.split('@').next().unwrap_or_default();
-            let repository = match repository.rsplit_once(':') {
-                Some((before, tag)) if !tag.contains('/') => before,
-                _ => repository,
-            };
-            let Some(digest) = image.strip_prefix(repository).and_then(|rest| rest.strip_prefix('@')) else {
+            let Some(digest) = image
+                .strip_prefix(repository(name))
+                .and_then(|rest| rest.strip_prefix('@'))
+            else {
                 continue;
             };
             let found = known.found(name);
             if found.digest.as_deref() == Ok(digest) {
                 return found;
             }
-            if let Some((_, failure)) = known.children().into_iter().find(|(child, _)| child == digest) {
+            if let Some((_, failure)) = known
+                .children()
+                .into_iter()
+                .find(|(child, _)| child == digest)
+            {
                 return Found::manifest(match failure {
                     Some(words) => Err(host_error(&words, image)),
                     None => Ok(digest.to_owned()),
@@ -101,6 +140,27 @@ impl Registries {
             }
         }
         Found::manifest(Err(NO_ANSWER.to_owned()))
+    }
+}
+
+/// An image without its tag and its digest.
+fn repository(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or_default();
+    match name.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => name,
+    }
+}
+
+/// The class of a failure in words.
+fn failure(words: &str) -> Failure {
+    match words {
+        "not found" => Failure::NotFound,
+        "denied" => Failure::Denied,
+        "rate limited" => Failure::RateLimited,
+        "unreachable" => Failure::Unreachable,
+        "refused" => Failure::NotGranted,
+        _ => Failure::Unknown,
     }
 }
 
@@ -120,14 +180,19 @@ impl Found {
             "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": whole_digests("sha256:c…"), "size": 2},
             "layers": [],
         });
-        Self { digest, manifest: Ok(manifest) }
+        Self {
+            digest,
+            manifest: Ok(manifest),
+        }
     }
 }
 
 impl Image {
     fn found(&self, name: &str) -> Found {
         match self {
-            Self::Answer(digest) if digest.starts_with("sha256:") => Found::manifest(Ok(digest.clone())),
+            Self::Answer(digest) if digest.starts_with("sha256:") => {
+                Found::manifest(Ok(digest.clone()))
+            }
             Self::Answer(words) => Found::manifest(Err(host_error(words, name))),
             Self::Says { says } => Found::manifest(Err(registry_error(says, name))),
             Self::Index { digest, index, .. } => Found {
@@ -141,16 +206,12 @@ impl Image {
     }
 
     fn index(&self) -> Value {
-        let Self::Index { platforms, .. } = self else {
-            return Value::Null;
-        };
-        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
-            let mut parts = platform.split(' ').next().unwrap_or_default().split('/');
+        let entries = self.entries().into_iter().map(|entry| {
             json!({
                 "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "digest": digest,
+                "digest": entry.digest,
                 "size": 2,
-                "platform": {"os": parts.next(), "architecture": parts.next()},
+                "platform": {"os": entry.os, "architecture": entry.architecture},
             })
         });
         json!({
@@ -160,15 +221,47 @@ impl Image {
         })
     }
 
-    /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
-    fn children(&self) -> Vec<(String, Option<String>)> {
-        let Self::Index { digest, platforms, .. } = self else {
+    /// The entries of the index.
+    fn entries(&self) -> Vec<IndexEntry> {
+        let Self::Index { platforms, .. } = self else {
             return Vec::new();
         };
-        let first = digest.trim_start_matches("sha256:").chars().next().unwrap_or('0');
+        let entries = platforms
+            .iter()
+            .zip(self.children())
+            .map(|(platform, (digest, _))| {
+                let platform = platform.split(' ').next().unwrap_or_default();
+                let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
+                IndexEntry {
+                    os: os.to_owned(),
+                    architecture: architecture.to_owned(),
+                    digest,
+                }
+            });
+        entries.collect()
+    }
+
+    /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
+    fn children(&self) -> Vec<(String, Option<String>)> {
+        let Self::Index {
+            digest, platforms, ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let first = digest
+            .trim_start_matches("sha256:")
+            .chars()
+            .next()
+            .unwrap_or('0');
         let children = platforms.iter().enumerate().map(|(number, platform)| {
             let digest = whole_digests(&format!("sha256:{first}{:x}…", 10 + number));
-            (digest, platform.split_once(' ').map(|(_, failure)| failure.to_owned()))
+            (
+                digest,
+                platform
+                    .split_once(' ')
+                    .map(|(_, failure)| failure.to_owned()),
+            )
         });
         children.collect()
     }
@@ -180,11 +273,18 @@ fn host_error(words: &str, image: &str) -> String {
     match words {
         "not found" => registry_error("manifest unknown", image),
         "denied" => format!("Fail to interact with OCI registry: Not authorized: url {url}"),
-        "rate limited" => registry_error("You have reached your unauthenticated pull rate limit.", image),
-        "unreachable" => format!("Fail to interact with OCI registry: error sending request for url ({url})"),
-        "refused" => "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. \
+        "rate limited" => registry_error(
+            "You have reached your unauthenticated pull rate limit.",
+            image,
+        ),
+        "unreachable" => {
+            format!("Fail to interact with OCI registry: error sending request for url ({url})")
+        }
+        "refused" => {
+            "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. \
              The violation has been reported."
-            .to_owned(),
+                .to_owned()
+        }
         other => format!("Fail to interact with OCI registry: {other}"),
     }
 }
@@ -200,6 +300,8 @@ fn registry_error(says: &str, image: &str) -> String {
 
 fn url(image: &str) -> String {
     let (registry, repository) = image.split_once('/').unwrap_or(("docker.io", image));
-    let (name, reference) = repository.split_once(['@', ':']).unwrap_or((repository, "latest"));
+    let (name, reference) = repository
+        .split_once(['@', ':'])
+        .unwrap_or((repository, "latest"));
     format!("https://{registry}/v2/{name}/manifests/{reference}")
 }

@@ -39,8 +39,9 @@ pub(crate) struct Given {
 
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
-    pub(crate) const EACH: [&str; 10] =
-        ["review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode"];
+    pub(crate) const EACH: [&str; 10] = [
+        "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
+    ];
 }
 
 /// What comes out. Nothing given means: accepted untouched, without a warning and without a finding.
@@ -84,11 +85,16 @@ impl Entries {
             Self::One(entry) => &vec![entry.as_str().into()],
         };
         let single = |entry: &Value| -> Vec<Value> {
-            let words: Vec<&str> = entry.as_str().into_iter().flat_map(|entry| entry.split(' ')).collect();
+            let words: Vec<&str> = entry
+                .as_str()
+                .into_iter()
+                .flat_map(|entry| entry.split(' '))
+                .collect();
             match words.split_first() {
-                Some((rule, containers)) if is_rule(rule) => {
-                    containers.iter().map(|container| format!("{rule} {container}").into()).collect()
-                }
+                Some((rule, containers)) if is_rule(rule) => containers
+                    .iter()
+                    .map(|container| format!("{rule} {container}").into())
+                    .collect(),
                 _ => vec![entry.clone()],
             }
         };
@@ -98,7 +104,9 @@ impl Entries {
 
 /// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
 pub(crate) fn is_short(line: &str) -> bool {
-    let first = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches("× ");
+    let first = line
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start_matches("× ");
     let first = first.split(' ').next().unwrap_or_default();
     is_rule(first) || first == "lookup" || line.contains(" …")
 }
@@ -106,8 +114,15 @@ pub(crate) fn is_short(line: &str) -> bool {
 /// Whether a text is the id of a rule.
 pub(crate) fn is_rule(text: &str) -> bool {
     const RULES: [&str; 9] = [
-        "invalid-image", "stuck-pull", "disallowed-policy", "registry", "weak-check", "missing-check", "default",
-        "stale-check", "pull-once",
+        "invalid-image",
+        "stuck-pull",
+        "disallowed-policy",
+        "registry",
+        "weak-check",
+        "missing-check",
+        "default",
+        "stale-check",
+        "pull-once",
     ];
     RULES.contains(&text)
 }
@@ -130,13 +145,16 @@ impl Lines {
 }
 
 const KEYS: [&str; 21] = [
-    "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode", "after", "has", "rejected", "code",
-    "warned", "findings", "changes", "record", "lookups", "asked", "invalid",
+    "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
+    "after", "has", "rejected", "code", "warned", "findings", "changes", "record", "lookups",
+    "asked", "invalid",
 ];
 
 /// A path from the root of the repository.
 pub(crate) fn path(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
 }
 
 impl Row {
@@ -145,6 +163,12 @@ impl Row {
     pub fn file(&self) -> &str {
         let file = self.place.rsplit('/').next().unwrap_or_default();
         file.split(':').next().unwrap_or_default()
+    }
+
+    /// Whether the settings of this row are invalid.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.expected.invalid.is_some()
     }
 
     /// The captured reviews that this row sends.
@@ -158,8 +182,16 @@ impl Row {
 
     /// The sentences that this row quotes whole.
     pub fn quotes(&self) -> impl Iterator<Item = &str> {
-        let Expected { rejected, warned, invalid, .. } = &self.expected;
-        let lines = [rejected, warned, invalid].into_iter().flatten().flat_map(Lines::lines);
+        let Expected {
+            rejected,
+            warned,
+            invalid,
+            ..
+        } = &self.expected;
+        let lines = [rejected, warned, invalid]
+            .into_iter()
+            .flatten()
+            .flat_map(Lines::lines);
         lines.map(String::as_str).filter(|line| !is_short(line))
     }
 }
@@ -181,26 +213,43 @@ fn read(file: &Path) -> Result<Vec<Row>> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other line does.
-    let lines = text.lines().enumerate().filter(|(_, line)| line.starts_with("- "));
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("- "));
     let mut places = lines.map(|(index, _)| format!("e2e-tests/rows/{name}:{}", index + 1));
     let mut rows = Vec::new();
     for document in yaml_serde::Deserializer::from_str(&text) {
-        let mut table = Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
+        let mut table =
+            Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
         written_out(&mut table);
-        let Some(Value::Array(list)) = table.as_object_mut().and_then(|table| table.remove("rows")) else {
+        let Some(Value::Array(list)) = table.as_object_mut().and_then(|table| table.remove("rows"))
+        else {
             bail!("a table of {name} has no list `rows`");
         };
         for row in list {
-            let place = places.next().with_context(|| format!("a row of {name} doesn't begin with `- `"))?;
+            let place = places
+                .next()
+                .with_context(|| format!("a row of {name} doesn't begin with `- `"))?;
             let given = merged(table.clone(), row);
             let keys: Vec<&String> = given.as_object().into_iter().flat_map(Map::keys).collect();
             let unknown = keys.iter().find(|key| !KEYS.contains(&key.as_str()));
-            ensure!(unknown.is_none(), "{place}: a row has no key {unknown:?}, but {KEYS:?}");
+            ensure!(
+                unknown.is_none(),
+                "{place}: a row has no key {unknown:?}, but {KEYS:?}"
+            );
             let expected = Expected::deserialize(&given).with_context(|| place.clone())?;
-            rows.push(Row { place, given, expected });
+            rows.push(Row {
+                place,
+                given,
+                expected,
+            });
         }
     }
-    ensure!(places.next().is_none(), "a line of {name} begins with `- `, and is no row");
+    ensure!(
+        places.next().is_none(),
+        "a line of {name} begins with `- `, and is no row"
+    );
     Ok(rows)
 }
 
@@ -214,9 +263,10 @@ pub(crate) fn merged(base: Value, row: Value) -> Value {
             }
             base.into()
         }
-        (base @ Value::Object(_), Value::Array(row)) => {
-            row.into_iter().map(|value| merged(base.clone(), value)).collect()
-        }
+        (base @ Value::Object(_), Value::Array(row)) => row
+            .into_iter()
+            .map(|value| merged(base.clone(), value))
+            .collect(),
         (_, row) => row,
     }
 }

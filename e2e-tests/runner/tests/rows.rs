@@ -16,7 +16,32 @@ fn the_crate_does_what_the_rows_say() {
             differences.extend(row.difference(&case, &evaluation));
         }
     }
-    assert!(differences.is_empty(), "{} of {count} cases\n{}", differences.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of {count} cases\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+}
+
+#[test]
+fn the_crate_keeps_its_promises_for_each_row() {
+    let mut broken = Vec::new();
+    for row in rows()
+        .expect("the rows")
+        .iter()
+        .filter(|row| !row.is_invalid())
+    {
+        for case in row.cases().expect("the cases") {
+            let promises = case.broken_promises(&Native).expect("answers");
+            broken.extend(
+                promises
+                    .iter()
+                    .map(|promise| format!("{} {:?}\n  {promise}", row.place, case.values)),
+            );
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
 /// A sentence that changes is changed in one row.
@@ -26,7 +51,11 @@ fn each_sentence_is_quoted_whole_in_one_row() {
     for row in rows().expect("the rows") {
         let new: BTreeSet<&str> = row.quotes().collect();
         for sentence in new {
-            assert!(quoted.insert(sentence.to_owned()), "{}: {sentence}", row.place);
+            assert!(
+                quoted.insert(sentence.to_owned()),
+                "{}: {sentence}",
+                row.place
+            );
         }
     }
     assert!(quoted.len() > 50, "{}", quoted.len());

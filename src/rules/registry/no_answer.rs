@@ -5,7 +5,7 @@ use crate::lookup::{Class, Failure};
 use crate::settings::{Action, ImageLookup};
 
 /// What the settings demand after a failure of this class.
-pub(super) const fn action(lookup: &ImageLookup, class: Class) -> Action {
+pub(super) const fn action(lookup: ImageLookup, class: Class) -> Action {
     match class {
         Class::NotFound => lookup.on_not_found,
         Class::Denied => lookup.on_denied,

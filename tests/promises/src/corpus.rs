@@ -91,13 +91,22 @@ pub fn samples() -> Vec<Sample> {
     samples
 }
 
-/// Returns the name and the settings of each file in `examples/settings/`.
+/// Returns the settings of each policy in `examples/`, with the name of the file.
 ///
 /// # Panics
 /// If a file can't be read.
 #[must_use]
 pub fn examples() -> Vec<(String, Value)> {
-    yaml_files("examples/settings")
+    let mut examples = Vec::new();
+    for (name, text) in files("examples", "yaml") {
+        for document in text.split("\n---\n") {
+            let settings = yaml(&name, document)["spec"]["settings"].take();
+            if settings.is_object() {
+                examples.push((name.clone(), settings));
+            }
+        }
+    }
+    examples
 }
 
 /// Returns the request that creates a Pod. The user of the request is the kubelet of a node for a

@@ -38,9 +38,35 @@ impl Reference {
     fn read(text: &str) -> Option<Self> {
         // 64 hex digits alone are the identifier of an image, and no reference.
         let is_identifier = text.len() == 64 && is_hex(text);
-        let image: oci_spec::distribution::Reference = text.parse().ok().filter(|_| !is_identifier)?;
+        // This parser knows no IPv6 address, so another host takes its place.
+        let address = text.split_once(']').map_or("", |(address, _)| address);
+        let is_address = text.contains('/')
+            && address.len() > 1
+            && address.starts_with('[')
+            && address[1..]
+                .chars()
+                .all(|c| c == ':' || c.is_ascii_hexdigit());
+        let parsed = if is_address {
+            &format!("ip.v6{}", &text[address.len() + 1..])
+        } else {
+            text
+        };
+        let image: oci_spec::distribution::Reference =
+            parsed.parse().ok().filter(|_| !is_identifier)?;
+        let registry = image.registry();
+        // It takes upper-case digits, and SHA-512 with too few of them.
+        let is_digest = |digest: &str| match digest.split_once(':') {
+            Some(("sha256", digits)) => digits.len() == 64 && is_hex(digits),
+            Some(("sha512", digits)) => digits.len() == 128 && is_hex(digits),
+            _ => true,
+        };
+        image.digest().is_none_or(is_digest).then_some(())?;
         Some(Self {
-            registry: image.registry().to_owned(),
+            registry: if is_address {
+                registry.replacen("ip.v6", &format!("{address}]"), 1)
+            } else {
+                registry.to_owned()
+            },
             repository: image.repository().to_owned(),
             tag: image.tag().map(str::to_owned),
             digest: image.digest().map(str::to_owned),

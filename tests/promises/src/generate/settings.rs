@@ -165,11 +165,9 @@ impl Source<'_> {
             "registry.overrides",
         ] {
             let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
-            let is_section = path.split_once('.').is_none_or(|(section, _)| {
-                settings
-                    .get(section)
-                    .is_some_and(Value::is_object)
-            });
+            let is_section = path
+                .split_once('.')
+                .is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));
             if is_section && Settings(settings).get(path).is_none() {
                 put(settings, path, unset);
             }

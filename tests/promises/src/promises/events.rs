@@ -28,9 +28,13 @@ pub(super) fn check(story: &Story, event: Event) {
     match event {
         Event::Created => {}
         Event::ChangedBetween(webhook) => {
-            story.check("a-second-policy-sees-what-a-webhook-changes", || changed_between(story, webhook));
+            story.check("a-second-policy-sees-what-a-webhook-changes", || {
+                changed_between(story, webhook)
+            });
         }
-        Event::AlwaysPullImages => story.check("always-pull-images-is-accepted", || raised_after(story)),
+        Event::AlwaysPullImages => {
+            story.check("always-pull-images-is-accepted", || raised_after(story))
+        }
         Event::Debugged => story.check("kubectl-debug-works", || debug(story)),
         Event::ImageSet => story.check("kubectl-set-image-works", || set_image(story)),
         Event::Audited => story.check("an-audit-accepts-what-was-admitted", || audited(story)),
@@ -64,8 +68,8 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let second = story.run(request.clone(), &second_policy(story.settings()))?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
-    let may_reject = !matches!(webhook, Webhook::Mesh(_))
-        && names.iter().any(|name| message.contains(name));
+    let may_reject =
+        !matches!(webhook, Webhook::Mesh(_)) && names.iter().any(|name| message.contains(name));
     hold(second.is_accepted() || may_reject, || told(&second))?;
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;

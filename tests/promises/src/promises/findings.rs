@@ -79,7 +79,11 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
     };
     let valid = pod.examined().filter(|place| !pod.is_invalid(place));
     let disallowed = valid.filter(|place| is_disallowed(place));
-    finds_exactly(answered, "disallowed-policy", &disallowed.collect::<Vec<_>>())
+    finds_exactly(
+        answered,
+        "disallowed-policy",
+        &disallowed.collect::<Vec<_>>(),
+    )
 }
 
 /// An audit in `Reject` or `Warn` has a finding about each container that waits for an image, unless the Pod has
