@@ -79,7 +79,9 @@ fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = ["blob", "tree"].map(|kind| format!("{REPOSITORY}/{kind}/"));
     if own.iter().any(|start| target.starts_with(start.as_str())) {
-        return Some(format!("{target} is a file of this repository, so the link can be relative"));
+        return Some(format!(
+            "{target} is a file of this repository, so the link can be relative"
+        ));
     }
     let path = match target {
         address if address.contains("://") => return None,
