@@ -152,7 +152,7 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 .PHONY: deep-tests
 deep-tests: lint monitoring soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
-# The playground is a page that runs the module in the browser: docs/playground.md.
+# The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview

@@ -32,11 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CAPABILITY", num_args = 0.., default_values = ["*"])]
     allowed_host_capabilities: Vec<String>,
     /// Records the policy's host calls and their answers in this file
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "replay_host_capabilities_interactions"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_host_capabilities_interactions")]
     record_host_capabilities_interactions: Option<PathBuf>,
     /// Answers the policy's host calls from such a recording
     #[arg(long, value_name = "FILE")]
@@ -55,9 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .with_context(|| format!("in request {}", args.request_path.display()))?;
     let mut registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),
-        None => Arc::new(Registries {
-            timeout_seconds: args.oci_timeout_seconds,
-        }),
+        None => Arc::new(Registries { timeout_seconds: args.oci_timeout_seconds }),
     };
     let recorder = Arc::new(Recorder::new(Arc::clone(&registry)));
     if args.record_host_capabilities_interactions.is_some() {
@@ -66,10 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
     if !validation.valid {
-        bail!(
-            "Provided settings are not valid: {}",
-            validation.message.unwrap_or_default()
-        );
+        bail!("Provided settings are not valid: {}", validation.message.unwrap_or_default());
     }
     let capabilities = granted(args.allowed_host_capabilities.clone(), registry);
     let answer = module.validate(&capabilities, &settings, &request);

@@ -15,10 +15,7 @@ use super::registry::{Question, Registry};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type")]
 enum Entry {
-    Exchange {
-        request: String,
-        response: RecordedAnswer,
-    },
+    Exchange { request: String, response: RecordedAnswer },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,10 +34,7 @@ pub struct Recorder {
 impl Recorder {
     /// Makes a recorder that passes the questions on to `registry`.
     pub fn new(registry: Arc<dyn Registry>) -> Self {
-        Self {
-            registry,
-            entries: Mutex::default(),
-        }
+        Self { registry, entries: Mutex::default() }
     }
 
     /// Writes the session. A session without questions is an empty list.
@@ -67,10 +61,7 @@ impl Registry for Recorder {
                 },
             },
         };
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(entry);
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         answer
     }
 }
@@ -95,11 +86,7 @@ impl Session {
 
 impl Registry for Session {
     fn answer(&self, question: &Question) -> Result<String, String> {
-        let next = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
+        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(Entry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned());
         };
@@ -108,9 +95,7 @@ impl Registry for Session {
                 RecordedAnswer::Success { payload } => Ok(payload),
                 RecordedAnswer::Error { message } => Err(message),
             },
-            _ => Err(format!(
-                "Replay error: the session has {request}, not {question:?}"
-            )),
+            _ => Err(format!("Replay error: the session has {request}, not {question:?}")),
         }
     }
 }
