@@ -18,10 +18,11 @@ KWCTL ?= $(XTASK)
 export KWCTL
 
 # hack/setup.sh installs tools in TOOLS_DIR. A shell that was opened before Rust was installed may not have
-# ~/.cargo/bin on its PATH. Both folders come last on the PATH, so that a program in them never hides a
-# program of the same name in another folder.
+# ~/.cargo/bin on its PATH. Both folders come last on the PATH, so that a program in them never hides a program of the
+# same name in another folder. Node.js is in a folder of its own, which comes first: it is there if the other one is too
+# old.
 export TOOLS_DIR := $(TARGET_DIR)/tools
-export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
+export PATH := $(TOOLS_DIR)/node:$(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
 # The program that runs the rows of e2e-tests/rows.
 ROWS := $(TARGET_DIR)/xtask/rows

