@@ -23,6 +23,12 @@ export KWCTL
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
+<<<<<<< HEAD
+# The program that runs the rows of e2e-tests/rows.
+ROWS := $(TARGET_DIR)/xtask/rows
+
+=======
+>>>>>>> rows
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
@@ -104,7 +110,11 @@ tests-and-module: xtask
 # --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm tools ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
+<<<<<<< HEAD
+	@"$(ROWS)" --module annotated-policy.wasm --kwctl "$(KWCTL)"
+=======
 	@"$(TARGET_DIR)/xtask/rows" --module annotated-policy.wasm --kwctl "$(KWCTL)"
+>>>>>>> rows
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
@@ -170,7 +180,11 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 site-tests: setup-browser tools site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
+<<<<<<< HEAD
+	@"$(ROWS)" --export "$(TARGET_DIR)/rows.jsonl"
+=======
 	@"$(TARGET_DIR)/xtask/rows" --export "$(TARGET_DIR)/rows.jsonl"
+>>>>>>> rows
 	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
 
 .PHONY: pictures

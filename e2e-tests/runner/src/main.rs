@@ -22,7 +22,7 @@ struct Args {
     /// Runs them on this module, and not on the crate
     #[arg(long, value_name = "FILE", requires = "kwctl")]
     module: Option<PathBuf>,
-    /// Runs the module in this program: kwctl, or xtask
+    /// The program that runs the module: kwctl, or xtask
     #[arg(long, value_name = "PROGRAM", requires = "module")]
     kwctl: Option<PathBuf>,
     /// Writes requests, settings, lookups and answers to this file, a line of JSON for each case
