@@ -23,12 +23,9 @@ export KWCTL
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
-<<<<<<< HEAD
 # The program that runs the rows of e2e-tests/rows.
 ROWS := $(TARGET_DIR)/xtask/rows
 
-=======
->>>>>>> rows
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
@@ -110,11 +107,7 @@ tests-and-module: xtask
 # --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
 e2e-tests: setup-packages annotated-policy.wasm tools ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
-<<<<<<< HEAD
 	@"$(ROWS)" --module annotated-policy.wasm --kwctl "$(KWCTL)"
-=======
-	@"$(TARGET_DIR)/xtask/rows" --module annotated-policy.wasm --kwctl "$(KWCTL)"
->>>>>>> rows
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
@@ -159,7 +152,7 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 .PHONY: deep-tests
 deep-tests: lint monitoring soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
-# The playground is a page that runs the module in the browser: docs/playground.md.
+# The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
@@ -180,11 +173,7 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 site-tests: setup-browser tools site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-<<<<<<< HEAD
 	@"$(ROWS)" --export "$(TARGET_DIR)/rows.jsonl"
-=======
-	@"$(TARGET_DIR)/xtask/rows" --export "$(TARGET_DIR)/rows.jsonl"
->>>>>>> rows
 	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
 
 .PHONY: pictures

@@ -44,18 +44,12 @@ fn main() -> Result<ExitCode> {
         let text = lines.join("\n") + "\n";
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let differences: Vec<&String> = outcomes
-        .iter()
-        .filter_map(|(_, difference)| difference.as_ref())
-        .collect();
+    let differences: Vec<&String> =
+        outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
     for difference in &differences {
         eprintln!("{difference}");
     }
-    println!(
-        "{} cases, {} not as the rows say",
-        cases.len(),
-        differences.len()
-    );
+    println!("{} cases, {} not as the rows say", cases.len(), differences.len());
     Ok(if differences.is_empty() && !cases.is_empty() {
         ExitCode::SUCCESS
     } else {
@@ -91,9 +85,7 @@ fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Opti
             scope.spawn(work);
         }
     });
-    let mut outcomes = outcomes
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|(number, _)| *number);
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

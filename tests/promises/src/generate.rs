@@ -53,13 +53,11 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
 /// Returns the case that is made from these bytes.
 #[must_use]
 pub fn case(bytes: &[u8]) -> Case {
-    Source(Unstructured::new(bytes))
-        .case()
-        .unwrap_or_else(|_| Case {
-            request: json!({}),
-            settings: json!({}),
-            answers: Answers::default(),
-        })
+    Source(Unstructured::new(bytes)).case().unwrap_or_else(|_| Case {
+        request: json!({}),
+        settings: json!({}),
+        answers: Answers::default(),
+    })
 }
 
 /// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes
@@ -147,21 +145,13 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=3)? {
             images.push(self.repository()?);
         }
-        Ok(Case {
-            request: self.request(&images)?,
-            settings,
-            answers: self.answers(&images)?,
-        })
+        Ok(Case { request: self.request(&images)?, settings, answers: self.answers(&images)? })
     }
 
     fn repository(&mut self) -> Result<&'static str> {
         // The first five repositories are picked more often. Most rules compare several references of the same
         // image.
-        let among = if self.chance(1, 2)? {
-            REPOSITORIES.len()
-        } else {
-            5
-        };
+        let among = if self.chance(1, 2)? { REPOSITORIES.len() } else { 5 };
         self.pick(&REPOSITORIES[..among])
     }
 }

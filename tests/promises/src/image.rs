@@ -43,14 +43,9 @@ impl Reference {
         let is_address = text.contains('/')
             && address.len() > 1
             && address.starts_with('[')
-            && address[1..]
-                .chars()
-                .all(|c| c == ':' || c.is_ascii_hexdigit());
-        let parsed = if is_address {
-            &format!("ip.v6{}", &text[address.len() + 1..])
-        } else {
-            text
-        };
+            && address[1..].chars().all(|c| c == ':' || c.is_ascii_hexdigit());
+        let parsed =
+            if is_address { &format!("ip.v6{}", &text[address.len() + 1..]) } else { text };
         let image: oci_spec::distribution::Reference =
             parsed.parse().ok().filter(|_| !is_identifier)?;
         let registry = image.registry();
@@ -136,11 +131,7 @@ fn is_hex(text: &str) -> bool {
 /// Two references name the same image if these texts are equal.
 pub(crate) fn on_node(image: &str) -> String {
     let last = image.rsplit('/').next().unwrap_or_default();
-    if last.contains([':', '@']) {
-        image.to_owned()
-    } else {
-        format!("{image}:latest")
-    }
+    if last.contains([':', '@']) { image.to_owned() } else { format!("{image}:latest") }
 }
 
 /// A pull policy. The values are ordered by strength: `Always` > `IfNotPresent` > `Never`.

@@ -35,10 +35,7 @@ fn two_parsers_read_the_same_references() {
         let expected = Reference::parse(text).map(|image| (image.name(), image.tag));
         let read = image::Reference::parse(text).ok().map(|image| {
             let latest = image.digest().is_none().then_some("latest");
-            (
-                image.repository(),
-                image.tag().or(latest).map(str::to_owned),
-            )
+            (image.repository(), image.tag().or(latest).map(str::to_owned))
         });
         assert_eq!(read, expected, "{text:?}");
         compared += 1;

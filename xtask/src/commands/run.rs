@@ -48,17 +48,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .with_context(|| format!("in request {}", args.request_path.display()))?;
     let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),
-        None => Arc::new(Registries {
-            timeout_seconds: args.oci_timeout_seconds,
-        }),
+        None => Arc::new(Registries { timeout_seconds: args.oci_timeout_seconds }),
     };
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
     if !validation.valid {
-        bail!(
-            "Provided settings are not valid: {}",
-            validation.message.unwrap_or_default()
-        );
+        bail!("Provided settings are not valid: {}", validation.message.unwrap_or_default());
     }
     let capabilities = granted(args.allowed_host_capabilities.clone(), registry);
     let answer = module.validate(&capabilities, &settings, &request)?;

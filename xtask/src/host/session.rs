@@ -15,10 +15,7 @@ use super::registry::{Question, Registry};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
 enum Entry {
-    Exchange {
-        request: String,
-        response: RecordedAnswer,
-    },
+    Exchange { request: String, response: RecordedAnswer },
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,11 +45,7 @@ impl Session {
 
 impl Registry for Session {
     fn answer(&self, question: &Question) -> Result<String, String> {
-        let next = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
+        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(Entry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned());
         };
@@ -63,9 +56,7 @@ impl Registry for Session {
             (Ok(recorded), RecordedAnswer::Error { message }) if recorded == *question => {
                 Err(message)
             }
-            _ => Err(format!(
-                "Replay error: the session has {request}, not {question:?}"
-            )),
+            _ => Err(format!("Replay error: the session has {request}, not {question:?}")),
         }
     }
 }

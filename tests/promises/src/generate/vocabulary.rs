@@ -46,15 +46,8 @@ pub(super) const REPOSITORIES: [&str; 23] = [
     "R.example.com:0443/team/app",
     "index.docker.io:443/library/app",
 ];
-pub(super) const SUFFIXES: [&str; 7] = [
-    "",
-    ":latest",
-    ":v1",
-    ":v2",
-    ":16",
-    ":1.29-alpine",
-    ":Latest",
-];
+pub(super) const SUFFIXES: [&str; 7] =
+    ["", ":latest", ":v1", ":v2", ":16", ":1.29-alpine", ":Latest"];
 /// Texts that the kubelet can't read as a reference.
 pub(super) const BAD_IMAGES: [&str; 13] = [
     "",
@@ -72,12 +65,8 @@ pub(super) const BAD_IMAGES: [&str; 13] = [
     "  ",
 ];
 /// IDs of images on a node, and a repository and a tag that look like an ID.
-pub(super) const IMAGE_IDS: [&str; 4] = [
-    ANSWERED_DIGESTS[0],
-    "sha256:abc",
-    "sha256:xyz",
-    "docker.io/library/sha256:abc",
-];
+pub(super) const IMAGE_IDS: [&str; 4] =
+    [ANSWERED_DIGESTS[0], "sha256:abc", "sha256:xyz", "docker.io/library/sha256:abc"];
 /// Image patterns for settings. The first pattern, `"*"`, is never written into `exempt.images`, because
 /// it would exempt every image.
 pub(super) const IMAGE_PATTERNS: [&str; 35] = [
@@ -117,14 +106,8 @@ pub(super) const IMAGE_PATTERNS: [&str; 35] = [
     "r.example.com:005000/team/*",
     "sha256:*",
 ];
-pub(super) const APPS: [&str; 6] = [
-    "container-0",
-    "container-1",
-    "app",
-    "imagecheck-1",
-    "istio-proxy",
-    "x",
-];
+pub(super) const APPS: [&str; 6] =
+    ["container-0", "container-1", "app", "imagecheck-1", "istio-proxy", "x"];
 pub(super) const INITS: [&str; 8] = [
     "imagecheck-0",
     "imagecheck-1",

@@ -15,15 +15,9 @@ pub(super) const PROMISES: [OfRepair; 7] = [
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
     ("only-tags-are-pinned", only_tags_are_pinned),
-    (
-        "only-missing-checks-are-added",
-        only_missing_checks_are_added,
-    ),
+    ("only-missing-checks-are-added", only_missing_checks_are_added),
     ("a-stale-check-is-found", finds_stale_checks),
-    (
-        "the-record-lists-the-differences",
-        record::lists_the_differences,
-    ),
+    ("the-record-lists-the-differences", record::lists_the_differences),
 ];
 
 impl Repaired<'_> {
@@ -40,8 +34,7 @@ impl Repaired<'_> {
     }
 
     fn matches(&self, key: &str, place: &Place) -> bool {
-        self.settings()
-            .matches(&format!("images.{key}"), place.image)
+        self.settings().matches(&format!("images.{key}"), place.image)
     }
 
     /// Whether *default* applies to a place: its author chose no pull policy.
@@ -75,11 +68,7 @@ impl Repaired<'_> {
             let is_counted = self.new.is_guarded(new) && new.is_same_image(image);
             let was_always = old.pull_policy == PullPolicy::Always || self.has_default(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
-            let policy = if is_spared {
-                PullPolicy::Always
-            } else {
-                new.pull_policy
-            };
+            let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
             is_counted.then_some(policy)
         });
         policies.max()
@@ -108,9 +97,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
             && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
         let is_same = old.pull_policy == new.pull_policy
             && (old.written == new.written || old.image != new.image);
-        hold(is_same || raises || lowers, || {
-            format!("{old:?} became {new:?}")
-        })?;
+        hold(is_same || raises || lowers, || format!("{old:?} became {new:?}"))?;
     }
     Ok(())
 }
@@ -142,9 +129,7 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
 
 /// The names of all containers and volumes.
 fn names(spec: &Value) -> BTreeSet<&str> {
-    all_of(spec, &LISTS)
-        .map(|entry| text(&entry["name"]))
-        .collect()
+    all_of(spec, &LISTS).map(|entry| text(&entry["name"])).collect()
 }
 
 /// The names under whose path a container has a volume already. This policy may leave them out.
@@ -152,9 +137,7 @@ fn names_in_paths(spec: &Value) -> BTreeSet<&str> {
     let containers = all_of(spec, &CONTAINER_LISTS);
     let mounts = containers.flat_map(|one| all_of(one, &["volumeMounts", "volumeDevices"]));
     let paths = mounts.flat_map(|mount| [text(&mount["mountPath"]), text(&mount["devicePath"])]);
-    paths
-        .filter_map(|path| path.strip_prefix("/.imagecheck/"))
-        .collect()
+    paths.filter_map(|path| path.strip_prefix("/.imagecheck/")).collect()
 }
 
 /// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. It
@@ -169,12 +152,7 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     let before = repaired.new.without(|place| repaired.is_added(place));
     let mut names = names(&repaired.before["spec"]);
     let in_paths = names_in_paths(&repaired.before["spec"]);
-    let added: Vec<_> = repaired
-        .new
-        .places
-        .iter()
-        .filter(|new| repaired.is_added(new))
-        .collect();
+    let added: Vec<_> = repaired.new.places.iter().filter(|new| repaired.is_added(new)).collect();
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
         let mut numbers = 0..;
@@ -198,9 +176,7 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
             && free.as_deref() == Some(check.name)
             && !names.contains(check.name)
             && check.is_container() != settings.as_volumes();
-        hold(is_right, || {
-            format!("{check:?} was added, {free:?} is free")
-        })?;
+        hold(is_right, || format!("{check:?} was added, {free:?} is free"))?;
         names.insert(check.name);
     }
     Ok(())
@@ -218,11 +194,7 @@ fn finds_stale_checks(repaired: &Repaired) -> Kept {
         repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
     });
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
-    let of_rule = findings
-        .iter()
-        .filter(|finding| finding["rule"] == "stale-check");
+    let of_rule = findings.iter().filter(|finding| finding["rule"] == "stale-check");
     let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == stale, || {
-        format!("found {found:?}, stale are {stale:?}")
-    })
+    hold(is_cut || found == stale, || format!("found {found:?}, stale are {stale:?}"))
 }
