@@ -33,7 +33,7 @@ pub(super) fn check(story: &Story, event: Event) {
             });
         }
         Event::AlwaysPullImages => {
-            story.check("always-pull-images-is-accepted", || raised_after(story))
+            story.check("always-pull-images-is-accepted", || raised_after(story));
         }
         Event::Debugged => story.check("kubectl-debug-works", || debug(story)),
         Event::ImageSet => story.check("kubectl-set-image-works", || set_image(story)),
