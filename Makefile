@@ -23,9 +23,8 @@ export KWCTL
 export TOOLS_DIR := $(TARGET_DIR)/tools
 export PATH := $(PATH):$(HOME)/.cargo/bin:$(TOOLS_DIR)/bin
 
-# The end-to-end tests write their requests and answers to this folder. The playground's tests send the
-# requests again, and `make replay` compares the answers with the specification.
-TRANSCRIPTS := $(TARGET_DIR)/transcripts
+# The program that runs the rows of e2e-tests/rows.
+ROWS := $(TARGET_DIR)/xtask/rows
 
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
@@ -35,12 +34,11 @@ CARGO := cargo --locked
 LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-driver \
 	CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
 
-# The packages and features that `make xtask` compiles. The targets that FEATURES names need only some of
-# them. All other targets use the same full set, because Cargo compiles most dependencies again if the
-# packages or features change.
-PACKAGES := --workspace --all-features
-FEATURES := $(if $(filter run policy.wasm annotated-policy.wasm,$(MAKECMDGOALS)),--package xtask, \
-	$(if $(filter site site-build,$(MAKECMDGOALS)),--package xtask --features policy,$(PACKAGES)))
+# Two sets of packages. Those of HOST run the module. They need wasmtime, which is most of all that is compiled. The
+# others test this policy as a crate. Each command names one set: if it named both, some features of dependencies would
+# be different, and Cargo would compile wasmtime once more.
+HOST := --package xtask --package bench
+CRATES := --workspace --exclude xtask --exclude bench --exclude soak
 
 .PHONY: help
 help: ## List the targets
@@ -48,25 +46,18 @@ help: ## List the targets
 
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
-	@echo "Compiling this policy. The first time, this takes two minutes."
-	@$(CARGO) build --quiet --profile xtask $(FEATURES)
-	@log=$$("$(XTASK)" build 2>&1) || { echo "$$log" >&2; exit 1; }
+	@echo "Compiling the tools and this policy. The first time, this takes three minutes."
+	@log=$$($(MAKE) --no-print-directory annotated-policy.wasm 2>&1) || { echo "$$log" >&2; exit 1; }
 	@"$(XTASK)" show
 
-# `make check` needs no root, no npm, no browser and no WebAssembly. The unit tests compare the crate with the
-# specification, here on fewer random cases. The rows of the end-to-end tests are compared if an earlier run has
-# recorded them.
+# `make check` needs no root, no npm, no browser and no WebAssembly. It tests this policy as a crate: the unit tests,
+# all rows of e2e-tests/rows, and the promises on the corpus and on a few random cases.
 .PHONY: check
-check: setup-cargo fmt ## The checks of a few minutes: format, lints, unit tests, the specification, the recorded rows
-	@CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask $(PACKAGES)
-	@if [ -d "$(TRANSCRIPTS)" ]; then \
-		TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test rows; \
-	else \
-		echo "Not compared: the rows of the end-to-end tests. make e2e-tests records them in $(TRANSCRIPTS)"; \
-	fi
+check: setup-cargo fmt ## The checks of two minutes: format, lints, unit tests, rows, promises
+	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask $(CRATES)
 
 .PHONY: test
-test: setup fmt packaging unit-tests-and-module specification e2e-tests replay budgets site-tests ## All checks of a change: format, lints, tests, specification, budgets, the page
+test: setup fmt packaging tests-and-module e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -85,16 +76,11 @@ annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and 
 fmt: setup-components ## Check the format (cargo fmt --all writes it)
 	$(CARGO) fmt --all -- --check
 
-# Clippy checks three builds: all code, the tools as `make run` compiles them, and the module. `make test` checks
-# only the first of them.
 .PHONY: lint
-lint: setup-components packaging ## Clippy on all code, on the module's target and on the tools of `make run`
-	$(CARGO) clippy $(PACKAGES) --all-targets --profile xtask -- --deny warnings
-	$(CARGO) clippy --package xtask --profile xtask -- --deny warnings
-	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM_TARGET)/lib" ]; then \
-		echo "$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings"; \
-		$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings; \
-	fi
+lint: setup-components packaging ## Clippy on all code, and on the module's target
+	$(CARGO) clippy $(CRATES) --all-targets --profile xtask -- --deny warnings
+	$(CARGO) clippy $(HOST) --package soak --all-targets --profile xtask -- --deny warnings
+	$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings
 
 .PHONY: packaging
 packaging: setup-packages ## Check the packaging and the workflows
@@ -105,24 +91,24 @@ packaging: setup-packages ## Check the packaging and the workflows
 monitoring: setup-packages ## Check the alerts and the dashboard with promtool
 	@hack/check-monitoring.sh
 
-# The profile and the packages are those of `make xtask`, so no dependency is compiled again.
 .PHONY: unit-tests
-unit-tests: setup-cargo ## All tests in Rust: this policy, its specification, the host-side tools
-	$(CARGO) test --profile xtask $(PACKAGES)
+unit-tests: setup-cargo ## All tests in Rust: this policy, its rows and promises, the tools
+	$(LINTED) $(CARGO) test --profile xtask $(CRATES)
+	$(LINTED) $(CARGO) test --profile xtask $(HOST)
 
 # The module is built while the tests are compiled and run, because neither of the two always uses all cores.
-.PHONY: unit-tests-and-module
-unit-tests-and-module: xtask
+.PHONY: tests-and-module
+tests-and-module: xtask
 	@"$(XTASK)" build & module=$$!; \
-		$(LINTED) $(CARGO) test --profile xtask $(PACKAGES); tests=$$?; wait $$module && exit $$tests
+		$(MAKE) --no-print-directory unit-tests "LINTED=$(LINTED)"; tests=$$?; wait $$module && exit $$tests
 
-# bats uses GNU parallel to run several files at the same time: two more than there are cores, because some tests
-# wait for a server. In the variable PARALLEL, the option --will-cite turns off GNU parallel's request to be
-# cited. `make release-tests` runs the slow tests.
+# The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the
+# same time: two more than there are cores, because some tests wait for a server. In the variable PARALLEL, the option
+# --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
-e2e-tests: setup-packages annotated-policy.wasm ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
-	@rm -rf "$(TRANSCRIPTS)" && mkdir -p "$(TRANSCRIPTS)"
-	TRANSCRIPTS="$(TRANSCRIPTS)" PARALLEL=--will-cite bats --filter-tags '!slow' \
+e2e-tests: setup-packages annotated-policy.wasm tools ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
+	@"$(ROWS)" --module annotated-policy.wasm --kwctl "$(KWCTL)"
+	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
 # `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
@@ -141,27 +127,10 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
-# The seed is fixed, so that only a change of the code can change the result. The annotated module is that of the
-# end-to-end tests, so wasmtime compiles it only once.
-.PHONY: specification
-specification: annotated-policy.wasm ## Compare the built module with the specification, on random cases and all small ones
-	@"$(XTASK)" soak --seed 1 --cases 4000 --jobs 2 --module annotated-policy.wasm
-	@"$(XTASK)" soak --spaces 1 --jobs 2 --module annotated-policy.wasm
-
-# The specification has to give the same answers as the module gave in the end-to-end tests. The module has to
-# keep its promises for the same requests: it runs again on each object that it returned, for example. The crate
-# has to give the same answers too (spec/tests/rows.rs).
-.PHONY: replay
-replay: e2e-tests ## Compare the specification with each answer of the end-to-end tests, and check the promises
-	@"$(XTASK)" soak --transcripts "$(TRANSCRIPTS)" --jobs 2 --module annotated-policy.wasm
-	TRANSCRIPTS="$(TRANSCRIPTS)" $(LINTED) $(CARGO) test --profile xtask $(PACKAGES) --test rows
-	e2e-tests/quotes.bash "$(TRANSCRIPTS)"
-
 # The random cases have another seed in each run. The output says how to continue the run.
 .PHONY: soak
-soak: policy.wasm ## `specification` with a million random cases, and with Pods of three containers (half an hour)
-	@"$(XTASK)" soak --cases 1000000 --jobs 2
-	@"$(XTASK)" soak --spaces 3 --jobs 2
+soak: policy.wasm ## The promises on a million random cases in the module (half an hour)
+	$(CARGO) run --quiet --profile xtask --package soak -- --cases $(or $(CASES),1000000) --jobs 2
 
 # Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. The target `validate` starts with
 # the captured reviews. The other targets start with the files in fuzz/seeds.
@@ -171,20 +140,19 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 	@hack/fuzz.sh "$(or $(SECONDS),60)"
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
-# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. The answers of the end-to-end tests are
-# compared too (spec/tests/rows.rs). Without `--baseline skip`, cargo-mutants would first run the tests on the unchanged code,
-# but only those of one package.
+# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. Without `--baseline skip`, cargo-mutants would
+# first run the tests on the unchanged code, but only those of one package.
 .PHONY: mutants
-mutants: e2e-tests ## Check that a test notices each small change of this policy's code (hours)
-	@hack/setup.sh cargo mutants
-	TRANSCRIPTS="$(TRANSCRIPTS)" CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) \
-		--baseline skip --timeout 300 --test-package $(POLICY) --test-package $(POLICY)-spec \
-		-- --lib --test policy --test rows --test specification
+mutants: setup-cargo ## Check that a test notices each small change of this policy's code (hours)
+	@hack/setup.sh mutants
+	CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 \
+		--test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
+		-- --lib --test policy --test rows --test promises
 
 .PHONY: deep-tests
 deep-tests: lint monitoring soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
 
-# The playground is a page that runs the module in the browser: docs/playground.md.
+# The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
@@ -202,28 +170,20 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 	@hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
-site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
+site-tests: setup-browser tools site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-	@"$(XTASK)" rows --json >"$(TARGET_DIR)/rows.jsonl"
+	@"$(ROWS)" --export "$(TARGET_DIR)/rows.jsonl"
 	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
 
 .PHONY: pictures
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium
 	cd site && PICTURES=1 npm run --silent browser-tests -- pictures
 
-# The size, the instructions and the memory are the same on every machine.
+# The figures are the same on every machine. bench/README.md says how times are measured.
 .PHONY: budgets
-budgets: annotated-policy.wasm ## Check the size, the instructions and the memory of the module
-	@"$(XTASK)" bench --check
-
-.PHONY: hostile-requests
-hostile-requests: annotated-policy.wasm ## `budgets`, and how the cost of hostile requests grows with their size
-	@"$(XTASK)" bench --check --both-sizes
-
-.PHONY: bench
-bench: policy.wasm ## Measure the module: time, instructions, memory (the first run compiles an optimised host)
-	@"$(XTASK)" bench
+budgets: annotated-policy.wasm ## Measure the size, the instructions and the memory of the module, and check the limits
+	@$(LINTED) $(CARGO) run --quiet --profile xtask --package bench
 
 .PHONY: artifacthub-pkg.yml
 artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
@@ -235,12 +195,16 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# Builds the host-side tools. `cargo xtask` would build them too, but without the message that the first
-# build takes longer.
+# `cargo xtask` would build it too, but without the message that the first build takes longer.
 .PHONY: xtask
 xtask: setup-cargo
-	@[ -x "$(XTASK)" ] || echo "First build: the host-side tools are compiled once, then the module."
-	@$(LINTED) $(CARGO) build --profile xtask $(FEATURES)
+	@[ -x "$(XTASK)" ] || echo "First build: the tools are compiled once, then the module."
+	@$(LINTED) $(CARGO) build --profile xtask --package xtask
+
+# The programs of the end-to-end tests, beside xtask. `--tests` is there because `make test` compiles the same.
+.PHONY: tools
+tools: setup-cargo
+	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --tests
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
@@ -256,10 +220,6 @@ publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/p
 	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$(VERSION)"
-
-.PHONY: report
-report: ## Print the lines of code by purpose, and the words of the pages
-	@hack/report.sh
 
 .PHONY: deny
 deny: ## Licences, sources and advisories of the dependencies (needs the network)

@@ -79,7 +79,9 @@ fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = ["blob", "tree"].map(|kind| format!("{REPOSITORY}/{kind}/"));
     if own.iter().any(|start| target.starts_with(start.as_str())) {
-        return Some(format!("{target} is a file of this repository, so the link can be relative"));
+        return Some(format!(
+            "{target} is a file of this repository, so the link can be relative"
+        ));
     }
     let path = match target {
         address if address.contains("://") => return None,
@@ -182,21 +184,4 @@ fn names_of_policies_are_those_of_kubewarden() {
         }
     }
     assert!(count > 4, "{count}");
-}
-
-/// The number of words, as `wc -w` counts them.
-fn words(text: &str) -> usize {
-    text.split_whitespace().count()
-}
-
-#[test]
-fn the_pages_are_short() {
-    let pages = pages();
-    let own = pages.iter().filter(|(page, _)| !page.starts_with("site"));
-    let all: usize = own.map(|(_, text)| words(text)).sum();
-    assert!(all <= 20_000, "all pages together have {all} words");
-    let readme = pages.iter().find(|(page, _)| page == Path::new("README.md"));
-    let (_, readme) = readme.expect("README.md");
-    let prose: usize = prose(readme).into_iter().map(|(_, line)| words(line)).sum();
-    assert!(prose <= 800, "README.md has {prose} words beside code");
 }

@@ -141,17 +141,6 @@ fn header(example: &Example) -> Vec<String> {
     parts
 }
 
-#[test]
-fn the_examples_are_few_and_short() {
-    let examples = examples();
-    assert!(examples.len() <= 12, "{} examples", examples.len());
-    let lines: usize = examples
-        .iter()
-        .map(|example| example.text.lines().count())
-        .sum();
-    assert!(lines <= 600, "{lines} lines");
-}
-
 /// The header agrees with the manifest, and with the table of pairs.
 #[test]
 fn the_header_of_each_example_is_true() {

@@ -32,18 +32,3 @@ pub(crate) fn table<const N: usize>(
     }
     table.trim_fmt()
 }
-
-/// A table in Markdown. All columns except the first contain numbers, so they are aligned to the right.
-#[cfg(feature = "wasmtime")]
-pub(crate) fn markdown_table<const N: usize>(
-    header: &[&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(header).add_rows(rows);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Right);
-    }
-    table.trim_fmt()
-}

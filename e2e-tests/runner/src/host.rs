@@ -12,6 +12,7 @@ use consistent_pull_policy_promises::policy::{Native, Policy};
 use serde_json::{Value, json};
 
 use crate::case::Case;
+use crate::notation::text;
 use crate::registry::{Call, Registries};
 
 /// What this policy says to a case.
@@ -23,6 +24,22 @@ pub struct Evaluation {
     pub answer: Value,
     /// The lookups, in their order.
     pub(crate) calls: Vec<Call>,
+}
+
+impl Evaluation {
+    /// The entries of an audit annotation, or of the record of changes in the Pod.
+    pub(crate) fn list(&self, key: &str) -> Vec<Value> {
+        let annotations = match key {
+            "record" => &self.answer["mutated_object"]["metadata"]["annotations"],
+            _ => &self.answer["audit_annotations"],
+        };
+        let key = if key == "record" {
+            "consistent-pull-policy/changes"
+        } else {
+            key
+        };
+        serde_json::from_str(text(&annotations[key])).unwrap_or_default()
+    }
 }
 
 /// Runs this policy.

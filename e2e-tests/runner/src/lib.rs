@@ -3,8 +3,6 @@
 
 mod case;
 mod host;
-#[cfg(feature = "module")]
-mod module;
 mod notation;
 mod outcome;
 mod registry;
@@ -13,7 +11,5 @@ mod row;
 pub use case::Case;
 pub use consistent_pull_policy_promises::policy::Native;
 pub use host::{Evaluation, Host, Kwctl};
-#[cfg(feature = "module")]
-pub use module::Module;
 pub use registry::Registries;
 pub use row::{Row, rows};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Parser;
 use consistent_pull_policy_rows::{Case, Host, Kwctl, Native, Row, rows};
 use serde_json::Value;
@@ -20,9 +20,9 @@ struct Args {
     #[arg(default_value = "")]
     file: String,
     /// Runs them on this module, and not on the crate
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "kwctl")]
     module: Option<PathBuf>,
-    /// Runs the module in this kwctl, and not in the embedded host
+    /// The program that runs the module: kwctl, or xtask
     #[arg(long, value_name = "PROGRAM", requires = "module")]
     kwctl: Option<PathBuf>,
     /// Writes requests, settings, lookups and answers to this file, a line of JSON for each case
@@ -38,13 +38,11 @@ fn main() -> Result<ExitCode> {
             cases.extend(row.cases()?.into_iter().map(|case| (row.clone(), case)));
         }
     }
-    let outcomes = evaluate(&*host(args.module, args.kwctl)?, &cases)?;
+    let outcomes = evaluate(&*host(args.module, args.kwctl), &cases);
     if let Some(path) = args.export {
-        let lines: String = outcomes
-            .iter()
-            .map(|(line, _)| format!("{line}\n"))
-            .collect();
-        fs::write(&path, lines).with_context(|| format!("cannot write {}", path.display()))?;
+        let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
+        let text = lines.join("\n") + "\n";
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let differences: Vec<&String> = outcomes
         .iter()
@@ -65,36 +63,27 @@ fn main() -> Result<ExitCode> {
     })
 }
 
-fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Result<Box<dyn Host + Sync>> {
+fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Box<dyn Host + Sync> {
     match (module, kwctl) {
-        (None, _) => Ok(Box::new(Native)),
-        (Some(module), Some(program)) => Ok(Box::new(Kwctl { program, module })),
-        #[cfg(feature = "module")]
-        (Some(module), None) => Ok(Box::new(consistent_pull_policy_rows::Module::load(
-            &module,
-        )?)),
-        #[cfg(not(feature = "module"))]
-        (Some(_), None) => bail!("the embedded host is not compiled: add --features module"),
+        (Some(module), Some(program)) => Box::new(Kwctl { program, module }),
+        _ => Box::new(Native),
     }
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.
-fn evaluate(
-    host: &(dyn Host + Sync),
-    cases: &[(Row, Case)],
-) -> Result<Vec<(Value, Option<String>)>> {
+fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Option<String>)> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::new());
     let work = || {
         while let number = next.fetch_add(1, Ordering::Relaxed)
             && let Some((row, case)) = cases.get(number)
         {
-            let outcome = host.evaluate(case).with_context(|| row.place.clone());
-            let outcome = outcome.map(|it| (row.exported(case, &it), row.difference(case, &it)));
-            outcomes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((number, outcome));
+            let outcome = match host.evaluate(case) {
+                Ok(it) => (row.exported(case, &it), row.difference(case, &it)),
+                Err(error) => (Value::Null, Some(format!("{}\n{error:#}", row.place))),
+            };
+            let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            outcomes.push((number, outcome));
         }
     };
     thread::scope(|scope| {

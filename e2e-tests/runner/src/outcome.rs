@@ -1,15 +1,42 @@
-//! Compares what came out with what a row expects.
+//! Compares what came out with what a row expects. Both are kept as a row writes them.
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::case::{Case, pod_spec};
 use crate::host::Evaluation;
-use crate::notation::{get, lengthened, places_of_spec, repeated, short_digests, text, tidy};
-use crate::row::{Entries, Expected, Lines, Row, is_short};
+use crate::notation::{
+    each_text, get, lengthened, lines, places_of_spec, repeated, short_digests, text, tidy,
+};
+use crate::row::{Row, is_rule, is_short};
+
+/// The audit annotations, and the record of changes.
+const LISTS: [&str; 4] = ["findings", "changes", "record", "lookups"];
 
 impl Row {
+    /// Returns what is not as the row expects: what was expected and what came, both as a row writes them.
+    #[must_use]
+    pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
+        let actual = self.actual(case, evaluation);
+        let mut expected = self.expected(case, evaluation);
+        expected.retain(|key, value| !is_as_expected(key, value, &actual[key], evaluation));
+        if expected.is_empty() {
+            return None;
+        }
+        let mut report = self.place.clone();
+        for value in &case.values {
+            let _ = write!(report, "\n  with {}", short_digests(value));
+        }
+        let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
+        let settings = &case.settings;
+        let _ = write!(
+            report,
+            "\nexpected\n{expected}came\n{actual}settings\n  {settings}\n"
+        );
+        Some(report)
+    }
+
     /// A case, its lookups and the answer, for other programs that compare themselves with the rows.
     #[must_use]
     pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
@@ -24,7 +51,7 @@ impl Row {
             "place": self.place,
             "request": case.request,
             "settings": case.settings,
-            "calls": calls.collect::<Vec<_>>(),
+            "calls": calls.collect::<Value>(),
         });
         match &evaluation.invalid {
             Some(message) => line["invalid"] = message.as_str().into(),
@@ -33,361 +60,222 @@ impl Row {
         line
     }
 
-    /// Returns what is not as the row expects: what was expected and what came, both as a row is written.
-    #[must_use]
-    pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
-        let outcome = Outcome::new(case, evaluation, &self.expected);
-        let wrong = self.expected.wrong(case, evaluation, &outcome);
-        if wrong.is_empty() {
-            return None;
+    /// Everything that came out.
+    fn actual(&self, case: &Case, evaluation: &Evaluation) -> Value {
+        if let Some(problems) = &evaluation.invalid {
+            return json!({"invalid": sentences(problems)});
         }
-        let mut report = self.place.clone();
-        for value in &case.values {
-            let _ = write!(report, "\n  with {}", short_digests(value));
-        }
-        let expected: Vec<(&str, Value)> = wrong;
-        let _ = write!(
-            report,
-            "\nexpected\n{}came\n{}",
-            yaml(&expected),
-            yaml(&outcome.told(&self.expected))
-        );
-        let _ = write!(report, "settings\n  {}\n", case.settings);
-        Some(report)
-    }
-}
-
-fn yaml(entries: &[(&str, Value)]) -> String {
-    let mut lines = String::new();
-    for (key, value) in entries {
-        let entry = yaml_serde::to_string(&json!({*key: value})).unwrap_or_default();
-        for line in entry.lines() {
-            let _ = writeln!(lines, "  {}", short_digests(line));
-        }
-    }
-    lines
-}
-
-/// What came out, as a row writes it.
-struct Outcome {
-    accepted: bool,
-    sentences: Vec<String>,
-    code: Value,
-    warnings: Vec<String>,
-    after: Option<Vec<String>>,
-    has: Vec<(String, Value)>,
-    findings: Vec<Value>,
-    changes: Vec<Value>,
-    record: Vec<Value>,
-    lookups: Vec<Value>,
-    asked: Vec<String>,
-    invalid: Option<Vec<String>>,
-}
-
-impl Outcome {
-    fn new(case: &Case, evaluation: &Evaluation, expected: &Expected) -> Self {
         let answer = &evaluation.answer;
-        let list = |key: &str| -> Vec<Value> {
-            serde_json::from_str(text(&answer["audit_annotations"][key])).unwrap_or_default()
-        };
         let after = &answer["mutated_object"];
-        let object = if after.is_null() {
-            &case.request["object"]
-        } else {
-            after
-        };
-        let has = expected
-            .has
-            .keys()
-            .map(|path| (path.clone(), get(object, path).cloned().unwrap_or_default()));
-        let calls = evaluation.calls.iter().map(|(operation, image)| {
-            let index = if operation == "v1/oci_manifest" {
-                "index of "
-            } else {
-                ""
-            };
-            format!("{index}{image}")
-        });
-        Self {
-            accepted: answer["accepted"] == true,
-            sentences: sentences(text(&answer["message"])),
-            code: answer["code"].clone(),
-            warnings: answer["warnings"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|line| text(line).to_owned())
-                .collect(),
-            after: (!after.is_null()).then(|| places_of_spec(&pod_spec(&case.request, after))),
-            has: has.collect(),
-            findings: list("findings"),
-            changes: list("changes"),
-            record: record(after),
-            lookups: list("lookups"),
-            asked: calls.collect(),
-            invalid: evaluation.invalid.as_deref().map(sentences),
+        let object = [after, &case.request["object"]];
+        let object = object.iter().find(|object| !object.is_null());
+        let mut actual = json!({"after": Value::Null, "warned": answer["warnings"]});
+        if answer["accepted"] == false {
+            actual = json!({
+                "rejected": sentences(text(&answer["message"])),
+                "code": answer["code"],
+                "warned": answer["warnings"],
+            });
+        } else if !after.is_null() {
+            actual["after"] = places_of_spec(&pod_spec(&case.request, after)).into();
         }
-    }
-
-    /// The lists of entries, as they came and as a row expects them.
-    fn lists<'a>(
-        &'a self,
-        expected: &'a Expected,
-    ) -> impl Iterator<Item = (&'static str, &'a [Value], Option<&'a Entries>)> {
-        let lists = [
-            ("findings", &self.findings[..], expected.findings.as_ref()),
-            ("changes", &self.changes, expected.changes.as_ref()),
-            ("record", &self.record, expected.record.as_ref()),
-            ("lookups", &self.lookups, expected.lookups.as_ref()),
-        ];
-        lists.into_iter()
-    }
-
-    /// Everything that a row may tell about this outcome.
-    fn told(&self, expected: &Expected) -> Vec<(&'static str, Value)> {
-        if let Some(problems) = &self.invalid {
-            return vec![("invalid", json!(problems))];
+        for path in self.given["has"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+        {
+            let value = object.and_then(|object| get(object, path));
+            actual["has"][path] = value.cloned().unwrap_or_default();
         }
-        let mut told = Vec::new();
-        match &self.after {
-            Some(places) => told.push(("after", json!(places.join(", ")))),
-            None if self.accepted => told.push(("after", Value::Null)),
-            None => told.extend([
-                ("rejected", json!(self.sentences)),
-                ("code", self.code.clone()),
-            ]),
-        }
-        told.extend([
-            (
-                "has",
-                json!(self.has.iter().cloned().collect::<serde_json::Map<_, _>>()),
-            ),
-            ("warned", json!(self.warnings)),
-            ("asked", json!(self.asked)),
-        ]);
-        told.extend(self.lists(expected).map(|(key, came, expected)| {
-            let is_whole = expected.is_some_and(Entries::is_whole);
-            (
-                key,
-                came.iter()
+        for key in LISTS {
+            let entries = evaluation.list(key);
+            if !entries.is_empty() {
+                let is_whole = entries_of(&self.given[key]).iter().any(Value::is_object);
+                let entries = entries.iter();
+                actual[key] = entries
                     .map(|one| if is_whole { one.clone() } else { short(one) })
-                    .collect(),
-            )
-        }));
-        told.retain(|(key, value)| {
-            *key == "after" || value.as_array().is_none_or(|list| !list.is_empty())
+                    .collect();
+            }
+        }
+        let calls = evaluation.calls.iter().map(|(operation, image)| {
+            let is_index = operation == "v1/oci_manifest";
+            format!("{}{image}", if is_index { "index of " } else { "" })
         });
-        told.retain(|(_, value)| value.as_object().is_none_or(|object| !object.is_empty()));
-        told
+        actual["asked"] = calls.collect();
+        actual
+    }
+
+    /// What the row expects. A key that it doesn't have is left out, or has the usual value.
+    fn expected(&self, case: &Case, evaluation: &Evaluation) -> Map<String, Value> {
+        let mut expected = Map::new();
+        let given = |key: &str| self.given.get(key);
+        if given("invalid").is_some() || evaluation.invalid.is_some() {
+            expected.insert("invalid".to_owned(), lines(&self.given["invalid"]).into());
+            return expected;
+        }
+        let mut expect = |key: &str, value: Value| {
+            expected.insert(key.to_owned(), value);
+        };
+        let is_repaired = ["after", "has", "changes", "record"]
+            .iter()
+            .any(|key| given(key).is_some());
+        expect("rejected", Value::Null);
+        if let Some(rejected) = given("rejected") {
+            let is_update = case.request["operation"] == "UPDATE";
+            expect("rejected", lines(rejected).into());
+            let usual = if is_update { 400 } else { 422 };
+            expect("code", given("code").cloned().unwrap_or(usual.into()));
+        } else if let Some(after) = given("after") {
+            expect("after", tidy(text(after)).into());
+        } else if !is_repaired {
+            expect("after", Value::Null);
+        }
+        if let Some(has) = given("has") {
+            expect("has", lengthened(has));
+        }
+        if given("warned").is_some() || !is_repaired {
+            expect("warned", lines(&self.given["warned"]).into());
+        }
+        if !is_repaired && given("rejected").is_none() && given("warned").is_none() {
+            expect("findings", json!([]));
+        }
+        for key in LISTS {
+            if let Some(entries) = given(key) {
+                expect(key, entries_of(entries).into());
+            }
+        }
+        let calls = &evaluation.calls;
+        if let Some((_, image)) = calls
+            .iter()
+            .find(|(_, image)| !case.registries.knows(image))
+        {
+            expect("registry", format!("an answer for {image}").into());
+        }
+        let mut images = case.registries.images();
+        match given("asked") {
+            Some(asked) => expect("asked", asked.clone()),
+            None if images.all(|image| calls.iter().any(|(_, asked)| asked == image)) => {}
+            None => expect("asked", case.registries.images().collect()),
+        }
+        expected
     }
 }
 
-/// The record of changes in an object.
-fn record(object: &Value) -> Vec<Value> {
-    let record = text(&object["metadata"]["annotations"]["consistent-pull-policy/changes"]);
-    serde_json::from_str(record).unwrap_or_default()
+fn is_as_expected(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> bool {
+    let is_sentences = ["invalid", "rejected", "warned"].contains(&key);
+    if is_sentences && !expected.is_null() && (key == "warned" || !actual.is_null()) {
+        let expected: Vec<String> = lines(expected)
+            .iter()
+            .flat_map(|line| repeated(line))
+            .collect();
+        let actual = lines(actual);
+        let mut both = actual.iter().zip(&expected);
+        return actual.len() == expected.len()
+            && both.all(|(sentence, line)| tells(sentence, line, evaluation));
+    }
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    is_empty(expected) && actual.is_null()
+        || each_text(expected, &short_digests) == each_text(actual, &short_digests)
+}
+
+/// The lines of YAML for an object, without what is empty in it.
+fn yaml(object: &Value) -> String {
+    let mut yaml = String::new();
+    for (key, value) in object.as_object().into_iter().flatten() {
+        let is_empty = value.as_array().is_some_and(Vec::is_empty);
+        let value = match key.as_str() {
+            "after" if value.is_array() => lines(value).join(", ").into(),
+            _ => value.clone(),
+        };
+        let entry = yaml_serde::to_string(&json!({key: value})).unwrap_or_default();
+        for line in entry.lines().filter(|_| !is_empty) {
+            let _ = writeln!(yaml, "  {}", short_digests(line));
+        }
+    }
+    yaml
 }
 
 /// The sentences of a message.
-fn sentences(message: &str) -> Vec<String> {
-    message
-        .split("; ")
-        .map(short_digests)
-        .filter(|sentence| !sentence.is_empty())
-        .collect()
+fn sentences(message: &str) -> Vec<&str> {
+    let sentences = message.split("; ");
+    sentences.filter(|sentence| !sentence.is_empty()).collect()
 }
 
-/// An entry of an audit annotation as a row may write it: `rule container`, or `image failure action`.
-fn short(entry: &Value) -> Value {
-    let words = match entry.get("image").filter(|_| entry["rule"].is_null()) {
-        Some(image) => vec![text(image), text(&entry["failure"]), text(&entry["action"])],
-        None => vec![text(&entry["rule"]), text(&entry["container"])],
+/// The entries of an annotation in a row, each about one container: `rule a b` are two.
+fn entries_of(entries: &Value) -> Vec<Value> {
+    let entries = match entries {
+        Value::Array(entries) => entries.clone(),
+        Value::Null => Vec::new(),
+        entry => vec![entry.clone()],
     };
+    let single = |entry: Value| match text(&entry).split_once(' ') {
+        Some((rule, containers)) if is_rule(rule) => {
+            let containers = containers.split(' ');
+            let entries = containers.map(|container| format!("{rule} {container}").into());
+            entries.collect::<Vec<Value>>()
+        }
+        _ => vec![entry],
+    };
+    entries.into_iter().flat_map(single).collect()
+}
+
+/// An entry of an annotation in short: `rule container`, or `image failure action`.
+fn short(entry: &Value) -> Value {
     if let Some(more) = entry.get("more") {
         return format!("{more} more").into();
     }
-    let not_asked = if entry["asked"] == false {
-        " (not asked)"
-    } else {
-        ""
+    let keys: &[&str] = match entry.get("failure") {
+        Some(_) => &["image", "failure", "action"],
+        None => &["rule", "container"],
     };
-    short_digests(&format!("{}{not_asked}", words.join(" "))).into()
-}
-
-impl Expected {
-    /// Whether the row says how the object is afterwards.
-    fn is_repaired(&self) -> bool {
-        self.after.is_some()
-            || !self.has.is_empty()
-            || self.changes.is_some()
-            || self.record.is_some()
-    }
-
-    /// The keys that came out otherwise, with what the row expects.
-    fn wrong(
-        &self,
-        case: &Case,
-        evaluation: &Evaluation,
-        outcome: &Outcome,
-    ) -> Vec<(&'static str, Value)> {
-        let mut wrong = Vec::new();
-        let mut expect = |key: &'static str, is_right: bool, expected: Value| {
-            if !is_right {
-                wrong.push((key, expected));
-            }
-        };
-        let invalid = outcome.invalid.as_deref().unwrap_or_default();
-        expect(
-            "invalid",
-            tell(invalid, self.invalid.as_ref(), outcome),
-            lines(self.invalid.as_ref()),
-        );
-        if self.invalid.is_some() || outcome.invalid.is_some() {
-            return wrong;
-        }
-        let is_told = tell(&outcome.sentences, self.rejected.as_ref(), outcome);
-        expect(
-            "rejected",
-            is_told && outcome.accepted == self.rejected.is_none(),
-            lines(self.rejected.as_ref()),
-        );
-        if self.rejected.is_some() {
-            let usual = if case.request["operation"] == "UPDATE" {
-                400
-            } else {
-                422
-            };
-            let code = self.code.unwrap_or(usual);
-            expect("code", outcome.code == code, code.into());
-        }
-        if let Some(after) = self.after.as_deref().map(tidy) {
-            expect(
-                "after",
-                outcome.after.as_ref() == Some(&after),
-                after.join(", ").into(),
-            );
-        } else if !self.is_repaired() {
-            expect("after", outcome.after.is_none(), Value::Null);
-        }
-        for (path, value) in &self.has {
-            let came = outcome.has.iter().find(|(one, _)| one == path);
-            expect(
-                "has",
-                came.is_some_and(|(_, came)| *came == lengthened(value)),
-                json!({path: value}),
-            );
-        }
-        if self.warned.is_some() || !self.is_repaired() {
-            expect(
-                "warned",
-                tell(&outcome.warnings, self.warned.as_ref(), outcome),
-                lines(self.warned.as_ref()),
-            );
-        }
-        let is_untouched = !self.is_repaired() && self.rejected.is_none() && self.warned.is_none();
-        for (key, came, expected) in outcome.lists(self) {
-            let (is_whole, entries) = match expected {
-                Some(expected) => (expected.is_whole(), expected.entries()),
-                None if key == "findings" && is_untouched => (false, Vec::new()),
-                None => continue,
-            };
-            let came = came
-                .iter()
-                .map(|one| if is_whole { shortened(one) } else { short(one) });
-            expect(key, came.eq(entries.iter().map(shortened)), json!(entries));
-        }
-        let unknown = evaluation
-            .calls
-            .iter()
-            .find(|(_, image)| !case.registries.knows(image));
-        expect(
-            "registry",
-            unknown.is_none(),
-            json!(unknown.map(|(_, image)| format!("an answer for {image}"))),
-        );
-        match &self.asked {
-            Some(asked) => expect("asked", *asked == outcome.asked, json!(asked)),
-            None => {
-                let images: Vec<&str> = case.registries.images().collect();
-                let is_asked =
-                    |image: &&str| evaluation.calls.iter().any(|(_, asked)| asked == *image);
-                expect("asked", images.iter().all(is_asked), json!(images));
-            }
-        }
-        wrong
-    }
-}
-
-fn shortened(entry: &Value) -> Value {
-    match entry {
-        Value::String(text) => short_digests(text).into(),
-        Value::Object(entry) => entry
-            .iter()
-            .map(|(key, value)| (key.clone(), shortened(value)))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
-fn lines(lines: Option<&Lines>) -> Value {
-    json!(lines.map(Lines::lines))
-}
-
-/// Whether there is one sentence for each line of a row, in the same order.
-fn tell(sentences: &[String], expected: Option<&Lines>, outcome: &Outcome) -> bool {
-    let expected: Vec<String> = expected
-        .iter()
-        .flat_map(|lines| lines.lines())
-        .flat_map(|line| repeated(line))
-        .collect();
-    sentences.len() == expected.len()
-        && sentences
-            .iter()
-            .zip(&expected)
-            .all(|(sentence, line)| tells(&short_digests(sentence), &short_digests(line), outcome))
+    let words: Vec<&str> = keys.iter().map(|key| text(&entry[key])).collect();
+    let is_asked = entry["asked"] != false;
+    format!(
+        "{}{}",
+        words.join(" "),
+        if is_asked { "" } else { " (not asked)" }
+    )
+    .into()
 }
 
 /// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its
 /// image, its pull policies, and all further words of the line.
-fn tells(sentence: &str, line: &str, outcome: &Outcome) -> bool {
+fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
+    let (sentence, line) = (short_digests(sentence), short_digests(line));
     if let Some((start, words)) = line.split_once(" …") {
-        let is_start = sentence
-            .strip_prefix(start)
-            .is_some_and(|rest| rest.starts_with([' ', ':']));
-        return is_start
+        let rest = sentence.strip_prefix(start);
+        return rest.is_some_and(|rest| rest.starts_with([' ', ':']))
             && words
                 .split_whitespace()
-                .all(|word| has_word(sentence, word));
+                .all(|word| has_word(&sentence, word));
     }
-    if !is_short(line) {
+    if !is_short(&line) {
         return sentence == line;
     }
     let words: Vec<&str> = line.split(' ').collect();
-    let (list, key) = if words[0] == "lookup" {
-        (&outcome.lookups, "image")
-    } else {
-        (&outcome.findings, "container")
+    let (list, key) = match words[0] {
+        "lookup" => ("lookups", "image"),
+        _ => ("findings", "container"),
     };
+    let entries = evaluation.list(list);
     let is_named = |entry: &&Value| {
-        let named = shown(&entry[key]);
-        (entry.get("rule").is_none_or(|rule| rule == words[0]))
-            && words.get(1) == Some(&named.as_str())
+        let is_of_rule = entry.get("rule").is_none_or(|rule| rule == words[0]);
+        is_of_rule && words.get(1) == Some(&shown(&entry[key]).as_str())
     };
-    let mut needed: Vec<String> = words[1..].iter().map(|word| (*word).to_owned()).collect();
-    match list.iter().find(is_named) {
-        Some(entry) => {
-            let policies = ["found", "expected"].map(|key| &entry[key]);
-            let policies = policies
-                .into_iter()
-                .filter(|policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
-            needed.extend(policies.chain([&entry["image"]]).map(shown));
-        }
-        None if list.iter().any(|entry| entry.get("more").is_some()) => {}
-        None => return false,
+    let mut needed: Vec<String> = words[1..].iter().map(|&word| word.to_owned()).collect();
+    if let Some(entry) = entries.iter().find(is_named) {
+        let policies = ["found", "expected"].map(|key| &entry[key]);
+        let policies = policies
+            .into_iter()
+            .filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
+        needed.extend(policies.chain([&entry["image"]]).map(shown));
+    } else if entries.iter().all(|entry| entry.get("more").is_none()) {
+        return false;
     }
-    needed
+    let mut needed = needed
         .iter()
-        .all(|word| word.trim_matches('_').is_empty() || has_word(sentence, word))
+        .filter(|word| !word.trim_matches('_').is_empty());
+    needed.all(|word| has_word(&sentence, word))
 }
 
 /// A text of the object as answers show it.
@@ -398,10 +286,6 @@ fn shown(value: &Value) -> String {
 /// Whether a sentence has a word, perhaps with punctuation around it.
 fn has_word(sentence: &str, word: &str) -> bool {
     let is_around = |text: &str| text.chars().all(|c| "\"(),;:`".contains(c)) || text == "'s";
-    sentence.split(' ').any(|one| {
-        let parts = one
-            .find(word)
-            .and_then(|at| Some((one.get(..at)?, one.get(at + word.len()..)?)));
-        parts.is_some_and(|(before, after)| is_around(before) && is_around(after))
-    })
+    let mut words = sentence.split(' ').filter_map(|one| one.split_once(word));
+    words.any(|(before, after)| is_around(before) && is_around(after))
 }

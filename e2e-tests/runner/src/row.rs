@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::notation::written_out;
+use crate::notation::{lines, written_out};
 use crate::registry::Image;
 
 /// A row, with what its table says for all of its rows. A list means that the row holds for each of its values.
@@ -16,9 +16,8 @@ use crate::registry::Image;
 pub struct Row {
     /// The file and the line where the row begins.
     pub place: String,
-    /// The values of [`Given`], or lists of them.
+    /// Its keys, with those of its table.
     pub(crate) given: Value,
-    pub(crate) expected: Expected,
 }
 
 /// What a case of a row sends.
@@ -44,63 +43,8 @@ impl Given {
     ];
 }
 
-/// What comes out. Nothing given means: accepted untouched, without a warning and without a finding.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Expected {
-    pub(crate) after: Option<String>,
-    pub(crate) has: Edits,
-    pub(crate) rejected: Option<Lines>,
-    pub(crate) code: Option<u64>,
-    pub(crate) warned: Option<Lines>,
-    pub(crate) findings: Option<Entries>,
-    pub(crate) changes: Option<Entries>,
-    pub(crate) record: Option<Entries>,
-    pub(crate) lookups: Option<Entries>,
-    pub(crate) asked: Option<Vec<String>>,
-    pub(crate) invalid: Option<Lines>,
-}
-
 /// Values by their path.
 pub(crate) type Edits = BTreeMap<String, Value>;
-
-/// Entries of an audit annotation: objects, or `rule container...` and `image failure action`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Entries {
-    Many(Vec<Value>),
-    One(String),
-}
-
-impl Entries {
-    /// Whether the row has all keys of an entry.
-    pub(crate) fn is_whole(&self) -> bool {
-        matches!(self, Self::Many(entries) if entries.iter().any(Value::is_object))
-    }
-
-    /// The entries, each about one container.
-    pub(crate) fn entries(&self) -> Vec<Value> {
-        let entries = match self {
-            Self::Many(entries) => entries,
-            Self::One(entry) => &vec![entry.as_str().into()],
-        };
-        let single = |entry: &Value| -> Vec<Value> {
-            let words: Vec<&str> = entry
-                .as_str()
-                .into_iter()
-                .flat_map(|entry| entry.split(' '))
-                .collect();
-            match words.split_first() {
-                Some((rule, containers)) if is_rule(rule) => containers
-                    .iter()
-                    .map(|container| format!("{rule} {container}").into())
-                    .collect(),
-                _ => vec![entry.clone()],
-            }
-        };
-        entries.iter().flat_map(single).collect()
-    }
-}
 
 /// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
 pub(crate) fn is_short(line: &str) -> bool {
@@ -127,27 +71,11 @@ pub(crate) fn is_rule(text: &str) -> bool {
     RULES.contains(&text)
 }
 
-/// One line, or a list of lines.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Lines {
-    Many(Vec<String>),
-    One(String),
-}
-
-impl Lines {
-    pub(crate) fn lines(&self) -> &[String] {
-        match self {
-            Self::Many(lines) => lines,
-            Self::One(line) => std::slice::from_ref(line),
-        }
-    }
-}
-
-const KEYS: [&str; 21] = [
-    "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
-    "after", "has", "rejected", "code", "warned", "findings", "changes", "record", "lookups",
-    "asked", "invalid",
+/// The keys of a row, and `rows` of a table.
+const KEYS: [&str; 22] = [
+    "rows", "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings",
+    "mode", "after", "has", "rejected", "code", "warned", "findings", "changes", "record",
+    "lookups", "asked", "invalid",
 ];
 
 /// A path from the root of the repository.
@@ -168,31 +96,21 @@ impl Row {
     /// Whether the settings of this row are invalid.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
-        self.expected.invalid.is_some()
+        self.given.get("invalid").is_some()
     }
 
     /// The captured reviews that this row sends.
     #[must_use]
     pub fn reviews(&self) -> Vec<&str> {
-        match &self.given["review"] {
-            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-            name => name.as_str().into_iter().collect(),
-        }
+        lines(&self.given["review"])
     }
 
     /// The sentences that this row quotes whole.
-    pub fn quotes(&self) -> impl Iterator<Item = &str> {
-        let Expected {
-            rejected,
-            warned,
-            invalid,
-            ..
-        } = &self.expected;
-        let lines = [rejected, warned, invalid]
-            .into_iter()
-            .flatten()
-            .flat_map(Lines::lines);
-        lines.map(String::as_str).filter(|line| !is_short(line))
+    #[must_use]
+    pub fn quotes(&self) -> Vec<&str> {
+        let keys = ["rejected", "warned", "invalid"].iter();
+        let lines = keys.flat_map(|key| lines(&self.given[key]));
+        lines.filter(|line| !is_short(line)).collect()
     }
 }
 
@@ -213,43 +131,32 @@ fn read(file: &Path) -> Result<Vec<Row>> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other line does.
-    let lines = text
+    let starts = text
         .lines()
-        .enumerate()
-        .filter(|(_, line)| line.starts_with("- "));
-    let mut places = lines.map(|(index, _)| format!("e2e-tests/rows/{name}:{}", index + 1));
+        .zip(1..)
+        .filter(|(line, _)| line.starts_with("- "));
+    let mut places = starts.map(|(_, number)| format!("e2e-tests/rows/{name}:{number}"));
     let mut rows = Vec::new();
     for document in yaml_serde::Deserializer::from_str(&text) {
-        let mut table =
-            Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
-        written_out(&mut table);
-        let Some(Value::Array(list)) = table.as_object_mut().and_then(|table| table.remove("rows"))
-        else {
+        let table = Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
+        let mut table = written_out(&table);
+        let Value::Array(list) = table["rows"].take() else {
             bail!("a table of {name} has no list `rows`");
         };
         for row in list {
-            let place = places
-                .next()
-                .with_context(|| format!("a row of {name} doesn't begin with `- `"))?;
+            let Some(place) = places.next() else {
+                bail!("a row of {name} doesn't begin with `- `");
+            };
             let given = merged(table.clone(), row);
-            let keys: Vec<&String> = given.as_object().into_iter().flat_map(Map::keys).collect();
-            let unknown = keys.iter().find(|key| !KEYS.contains(&key.as_str()));
-            ensure!(
-                unknown.is_none(),
-                "{place}: a row has no key {unknown:?}, but {KEYS:?}"
-            );
-            let expected = Expected::deserialize(&given).with_context(|| place.clone())?;
-            rows.push(Row {
-                place,
-                given,
-                expected,
-            });
+            let mut keys = given.as_object().into_iter().flat_map(Map::keys);
+            if let Some(unknown) = keys.find(|key| !KEYS.contains(&key.as_str())) {
+                bail!("{place}: a row has no key {unknown}, but {KEYS:?}");
+            }
+            rows.push(Row { place, given });
         }
     }
-    ensure!(
-        places.next().is_none(),
-        "a line of {name} begins with `- `, and is no row"
-    );
+    let other = places.next();
+    ensure!(other.is_none(), "{other:?} begins with `- `, and is no row");
     Ok(rows)
 }
 

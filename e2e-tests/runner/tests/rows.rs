@@ -49,7 +49,7 @@ fn the_crate_keeps_its_promises_for_each_row() {
 fn each_sentence_is_quoted_whole_in_one_row() {
     let mut quoted = BTreeSet::new();
     for row in rows().expect("the rows") {
-        let new: BTreeSet<&str> = row.quotes().collect();
+        let new: BTreeSet<&str> = row.quotes().into_iter().collect();
         for sentence in new {
             assert!(
                 quoted.insert(sentence.to_owned()),

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-
-use crate::host::policy_module::{Engine, PolicyModule};
-use crate::module::{self, Metadata};
+use xtask::host::module::Module;
+use xtask::host::registry::nothing_granted;
+use xtask::metadata::{self, Metadata};
 
 /// The keys of metadata that Kubewarden reads. It would silently ignore any other key.
 const KEYS: [&str; 9] = [
@@ -41,29 +41,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    annotate(
-        &args.module,
-        &args.metadata_path,
-        &args.usage_path,
-        &args.output_path,
-    )
-}
-
-/// Writes `module` with its metadata to `output`.
-pub(crate) fn annotate(module: &Path, metadata: &Path, usage: &Path, output: &Path) -> Result<()> {
-    let bytes =
-        fs::read(module).with_context(|| format!("cannot read module {}", module.display()))?;
+    let (module, output) = (args.module.display(), args.output_path.display());
+    let bytes = fs::read(&args.module).with_context(|| format!("cannot read module {module}"))?;
     let read = |path: &Path| {
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
-    let annotated = annotate_bytes(bytes, &read(metadata)?, &read(usage)?)
-        .with_context(|| format!("cannot annotate {}", module.display()))?;
-    fs::write(output, annotated).with_context(|| format!("cannot write {}", output.display()))
+    let (metadata, usage) = (read(&args.metadata_path)?, read(&args.usage_path)?);
+    let annotated = annotate(bytes, &metadata, &usage);
+    let annotated = annotated.with_context(|| format!("cannot annotate {module}"))?;
+    fs::write(&args.output_path, annotated).with_context(|| format!("cannot write {output}"))
 }
 
-fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>> {
+fn annotate(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>> {
     ensure!(
-        module::metadata(&module)?.is_none(),
+        metadata::read(&module)?.is_none(),
         "the module is annotated already, and hosts would read the old metadata"
     );
     let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
@@ -72,12 +63,20 @@ fn annotate_bytes(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Ve
         unknown.is_none(),
         "unknown key in the metadata: {unknown:?}"
     );
-    PolicyModule::new(&module, Engine::default())?.check_protocol()?;
     metadata.insert("protocolVersion".to_owned(), json!("v1"));
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
     annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
     annotations["io.kubewarden.policy.usage"] = json!(usage);
-    module::add_metadata(&mut module, &metadata)?;
+    metadata::append(&mut module, &metadata)?;
+    // Version 1 of Kubewarden's protocol is the only version.
+    let version = Module::new(&module)?
+        .call(&nothing_granted(), "protocol_version", &[])?
+        .bytes;
+    ensure!(
+        version == b"\"v1\"",
+        "the policy answered protocol_version with {:?}",
+        String::from_utf8_lossy(&version)
+    );
     Ok(module)
 }
 
@@ -101,8 +100,8 @@ mod tests {
 
     #[test]
     fn an_annotated_module_contains_its_metadata() {
-        let annotated = annotate_bytes(policy("v1"), METADATA, "read me").expect("annotate");
-        let metadata = module::metadata(&annotated).expect("module");
+        let annotated = annotate(policy("v1"), METADATA, "read me").expect("annotate");
+        let metadata = metadata::read(&annotated).expect("module");
         let metadata = metadata.expect("metadata");
         assert_eq!(metadata["protocolVersion"], "v1");
         assert_eq!(metadata["mutating"], true);
@@ -110,13 +109,13 @@ mod tests {
             metadata["annotations"]["io.kubewarden.policy.usage"],
             "read me"
         );
-        assert!(annotate_bytes(annotated, METADATA, "").is_err(), "twice");
+        assert!(annotate(annotated, METADATA, "").is_err(), "twice");
     }
 
     #[test]
     fn wrong_metadata_and_other_protocols_are_refused() {
-        assert!(annotate_bytes(policy("v1"), "mutatin: true\n", "").is_err());
-        assert!(annotate_bytes(policy("v9"), METADATA, "").is_err());
-        assert!(annotate_bytes(b"no module".to_vec(), METADATA, "").is_err());
+        assert!(annotate(policy("v1"), "mutatin: true\n", "").is_err());
+        assert!(annotate(policy("v9"), METADATA, "").is_err());
+        assert!(annotate(b"no module".to_vec(), METADATA, "").is_err());
     }
 }

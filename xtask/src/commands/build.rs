@@ -1,4 +1,4 @@
-//! `cargo xtask build`: compiles this policy to its module and annotates the module.
+//! `cargo xtask build`: compiles this policy to its module.
 //!
 //! The target `wasm32-unknown-unknown` needs a standard library. If the active compiler lacks the
 //! library, rustup installs it.
@@ -12,43 +12,24 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::commands::annotate::annotate;
-use crate::workspace::{self, ANNOTATED_POLICY, POLICY};
+use crate::workspace::{self, cargo};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The file name of Cargo's output.
 const ARTIFACT: &str = "consistent_pull_policy.wasm";
 
+/// The module as the compiler wrote it, in the root of the repository.
+const POLICY: &str = "policy.wasm";
+
 pub(crate) fn run() -> Result<()> {
-    let root = workspace::root();
     install_target()?;
     step(&format!("building the module for {TARGET}"));
-    let package = ["--package", "consistent-pull-policy", "--lib"];
-    let artifact = compile(&root, &package)?.join(ARTIFACT);
-    let policy = root.join(POLICY);
-    fs::copy(&artifact, &policy)
-        .with_context(|| format!("cannot copy {} to {}", artifact.display(), policy.display()))?;
-    let annotated = root.join(ANNOTATED_POLICY);
-    step(&format!(
-        "annotating {POLICY} with metadata.yml and README.md"
-    ));
-    let (metadata, usage) = (root.join("metadata.yml"), root.join("README.md"));
-    annotate(&policy, &metadata, &usage, &annotated)?;
-    for (name, path) in [(POLICY, policy), (ANNOTATED_POLICY, annotated)] {
-        let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
-        step(&format!("{name}: {} bytes", size.len()));
-    }
+    let artifact = compile()?;
+    let bytes = fs::copy(&artifact, workspace::root().join(POLICY))
+        .with_context(|| format!("cannot copy {} to {POLICY}", artifact.display()))?;
+    step(&format!("{POLICY}: {bytes} bytes"));
     Ok(())
-}
-
-/// Builds the policy that does nothing, for the benchmark, and returns its path.
-#[cfg(feature = "wasmtime")]
-pub(crate) fn policy_that_does_nothing() -> Result<PathBuf> {
-    let package = ["--package", "baseline", "--examples"];
-    install_target()?;
-    let directory = compile(&workspace::root(), &package)?;
-    Ok(directory.join("examples/accept_sdk.wasm"))
 }
 
 /// Prints a line about the build's progress.
@@ -87,27 +68,25 @@ fn target_is_installed() -> bool {
         })
 }
 
-/// Compiles a package for the target, and returns the directory of the output.
-fn compile(root: &Path, package: &[&str]) -> Result<PathBuf> {
+/// Compiles the module, and returns its path.
+fn compile() -> Result<PathBuf> {
     let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
     let paths = same_paths_everywhere(&cargo_home, || {
         step("downloading the packages");
         let fetch = ["fetch", "--locked", "--target", TARGET];
-        output(cargo().current_dir(root).args(fetch))
+        output(cargo().args(fetch))
     })?;
     let status = cargo()
-        .current_dir(root)
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &paths])
-        .args(package)
+        .args(["--package", "consistent-pull-policy", "--lib"])
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(target_directory(root)?.join(TARGET).join("release"))
-}
-
-fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    Ok(target_directory()?
+        .join(TARGET)
+        .join("release")
+        .join(ARTIFACT))
 }
 
 /// A setting that makes Cargo write the same source paths into the module for every user. The messages
@@ -143,9 +122,9 @@ fn cargo_home(variable: Option<OsString>, home: Option<PathBuf>) -> Result<PathB
         .context("there is neither a home directory nor CARGO_HOME")
 }
 
-fn target_directory(root: &Path) -> Result<PathBuf> {
+fn target_directory() -> Result<PathBuf> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];
-    let json = output(cargo().args(arguments).current_dir(root))?;
+    let json = output(cargo().args(arguments))?;
     let metadata: Value =
         serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
     let directory = metadata["target_directory"].as_str();

@@ -1,21 +1,19 @@
-//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The output
-//! and most flags are those of `kwctl run`, so that the same tests run with both programs.
+//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The output and the flags
+//! are those of `kwctl run`, so that the same tests run with both programs.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use xtask::host::evaluation::AdmissionResponse;
+use xtask::host::input::{parse_review, read_settings};
+use xtask::host::module::Module;
+use xtask::host::registry::{Registry, granted};
+use xtask::host::session::Session;
 
-use crate::host::policy_module::{Engine, PolicyModule};
-use crate::host::registry_calls::{Registries, granted};
-use crate::host::registry_client::RegistryClient;
-use crate::host::request::parse_review;
-use crate::host::session::{SessionRecorder, SessionReplayer};
-use crate::host::settings::read_settings;
-use crate::host::transcript::{Transcript, TranscriptRecorder};
+use crate::client::Registries;
 use crate::terminal;
 
 /// Evaluates an admission request, as `kwctl run` does
@@ -33,19 +31,9 @@ pub(crate) struct Args {
     /// Host capabilities that the policy may use, such as 'oci/*'; none when the list is empty
     #[arg(long, value_name = "CAPABILITY", num_args = 0.., default_values = ["*"])]
     allowed_host_capabilities: Vec<String>,
-    /// Records the policy's host calls and their answers in this file
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "replay_host_capabilities_interactions"
-    )]
-    record_host_capabilities_interactions: Option<PathBuf>,
-    /// Answers the policy's host calls from such a recording
+    /// Answers the policy's host calls from a recording of kwctl
     #[arg(long, value_name = "FILE")]
     replay_host_capabilities_interactions: Option<PathBuf>,
-    /// Appends request, settings, host calls and response to this file, as a line of JSON
-    #[arg(long, value_name = "FILE", hide = true)]
-    transcript: Option<PathBuf>,
     /// The longest wait for a connection to a registry, or for its answer
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     oci_timeout_seconds: u64,
@@ -58,54 +46,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = read_request(&args.request_path)?;
     let request = parse_review(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
-    let mut registries: Arc<dyn Registries> = Arc::new(RegistryClient {
-        time_limit: Duration::from_secs(args.oci_timeout_seconds),
-    });
-    if let Some(path) = &args.replay_host_capabilities_interactions {
-        registries = Arc::new(SessionReplayer::open(path)?);
-    }
-    let mut recorded = None;
-    if let Some(path) = &args.record_host_capabilities_interactions {
-        let session = Arc::new(SessionRecorder::new(registries));
-        recorded = Some((Arc::clone(&session), path));
-        registries = session;
-    }
-    let transcript = TranscriptRecorder::default();
-    let capabilities =
-        transcript.record(granted(args.allowed_host_capabilities.clone(), registries));
-
-    let module = PolicyModule::load(&args.module, Engine::FASTEST)?;
-    let validation = module.judge_settings(&settings)?;
-    // A recording is saved before an error of the evaluation is reported.
-    let evaluation = validation
-        .valid
-        .then(|| module.evaluate(&capabilities, &settings, &request))
-        .transpose();
-    if let Some((session, path)) = recorded {
-        session.save(path)?;
-    }
-    let evaluation = evaluation?;
-    if let Some(path) = &args.transcript {
-        let refused = validation.message.as_deref();
-        let transcript = Transcript {
-            request: &text,
-            settings: &settings,
-            calls: transcript.calls(),
-            refused: refused.filter(|_| !validation.valid),
-            response: evaluation.as_ref(),
-        };
-        transcript.append_to(path)?;
-    }
-    match evaluation {
-        Some(response) => {
-            let line = serde_json::to_string(&response).context("cannot serialise the answer")?;
-            terminal::print(&format!("{line}\n"))
-        }
-        None => bail!(
+    let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
+        Some(path) => Arc::new(Session::open(path)?),
+        None => Arc::new(Registries {
+            timeout_seconds: args.oci_timeout_seconds,
+        }),
+    };
+    let module = Module::load(&args.module)?;
+    let validation = module.validate_settings(&settings)?;
+    if !validation.valid {
+        bail!(
             "Provided settings are not valid: {}",
             validation.message.unwrap_or_default()
-        ),
+        );
     }
+    let capabilities = granted(args.allowed_host_capabilities.clone(), registry);
+    let answer = module.validate(&capabilities, &settings, &request)?;
+    let response = AdmissionResponse::new(&request, answer)?;
+    terminal::print(&format!("{}\n", serde_json::to_string(&response)?))
 }
 
 fn read_request(path: &Path) -> Result<String> {

@@ -1,5 +1,5 @@
 //! `cargo xtask show`: shows what this policy does to requests, as a table of the containers or as the message of a
-//! rejection. Without arguments, it tells the stories of `stories.yaml`.
+//! rejection. Without arguments, it tells the stories of `stories.yaml`: this is what `make run` prints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
+use xtask::host::input::{Settings, parse_review, read_settings};
+use xtask::host::module::Module;
+use xtask::host::registry::nothing_granted;
 
-use crate::host::capabilities::nothing_granted;
-use crate::host::policy_module::{Engine, PolicyModule, ValidationResponse, payload};
-use crate::host::request::parse_review;
-use crate::host::settings::{Settings, read_settings};
 use crate::terminal;
-use crate::workspace::{self, ANNOTATED_POLICY, module_or};
+use crate::workspace;
 
 /// The contents of `stories.yaml`.
 #[derive(Deserialize)]
@@ -29,6 +28,7 @@ struct Story {
     title: String,
     text: String,
     review: PathBuf,
+    /// The path of a file, or the settings themselves.
     settings: String,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// The policy's settings in JSON
     #[arg(long, value_name = "VALUE", default_value = "{}")]
     settings_json: String,
-    /// The policy's module
+    /// The policy's module, instead of annotated-policy.wasm
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
     /// Files with an admission review, or the request in it; without any, the command tells stories
@@ -46,8 +46,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let module = module_or(args.module.as_deref(), ANNOTATED_POLICY)?;
-    let module = PolicyModule::load(&module, Engine::default())?;
+    let root = workspace::root();
+    let module = args
+        .module
+        .clone()
+        .unwrap_or_else(|| root.join("annotated-policy.wasm"));
+    let module = Module::load(&module)?;
     let settings = read_settings(None, Some(&args.settings_json))?;
     for review in &args.reviews {
         terminal::print(&outcome(&module, review, &settings)?)?;
@@ -58,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn tell_stories(module: &PolicyModule) -> Result<()> {
+fn tell_stories(module: &Module) -> Result<()> {
     let root = workspace::root();
     let tour = tour()?;
     terminal::print(&tour.introduction)?;
@@ -83,17 +87,14 @@ fn tour() -> Result<Tour> {
 }
 
 /// The message of a rejection, or else a table of the containers and the warnings.
-fn outcome(module: &PolicyModule, review: &Path, settings: &Settings) -> Result<String> {
-    let text = fs::read_to_string(review)
-        .with_context(|| format!("cannot read review {}", review.display()))?;
-    let request = parse_review(&text).with_context(|| format!("in {}", review.display()))?;
-    let answer = module.validate(&nothing_granted(), &payload(&request, settings)?)?;
-    let answer: ValidationResponse = serde_json::from_slice(&answer)?;
+fn outcome(module: &Module, review: &Path, settings: &Settings) -> Result<String> {
+    let shown = review.display();
+    let text = fs::read_to_string(review).with_context(|| format!("cannot read review {shown}"))?;
+    let request = parse_review(&text).with_context(|| format!("in {shown}"))?;
+    let answer = module.validate(&nothing_granted(), settings, &request)?;
     if !answer.accepted {
-        let (code, message) = (
-            answer.code.unwrap_or_default(),
-            answer.message.unwrap_or_default(),
-        );
+        let code = answer.code.unwrap_or_default();
+        let message = answer.message.unwrap_or_default();
         return Ok(format!("  rejected ({code}): {message}\n"));
     }
     let mut outcome = String::new();

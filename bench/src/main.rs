@@ -1,0 +1,174 @@
+//! Measures this policy's module, and compares it with its budgets (`bench/budgets.yaml`): its size and imports, the
+//! instructions and the memory of captured reviews, how a Pod's cost grows with its containers, and how the cost of
+//! hostile requests grows with each two of their parts.
+//!
+//! All these figures are the same on every machine. The scripts of this folder measure times, which are not.
+
+mod cost;
+mod hostile;
+mod limits;
+mod reviews;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser as _;
+use comfy_table::{CellAlignment, Table, presets};
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use wasmparser::{Parser, Payload};
+use xtask::host::module::Module;
+
+use hostile::Hostile;
+use limits::Limits;
+use reviews::{Measured, Review, container_growths};
+
+/// Measures this policy's module, and fails if a figure is beyond its budget
+#[derive(Debug, clap::Parser)]
+struct Args {
+    /// The annotated module
+    #[arg(default_value = "annotated-policy.wasm")]
+    module: PathBuf,
+}
+
+/// The contents of `budgets.yaml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Budgets {
+    limits: Limits,
+    reviews: Vec<Review>,
+}
+
+fn main() -> Result<ExitCode> {
+    let args = Args::parse();
+    let Budgets { limits, reviews } = read("budgets.yaml")?;
+    let hostile: Hostile = read("hostile.yaml")?;
+    let bytes = fs::read(&args.module)
+        .with_context(|| format!("cannot read module {}", args.module.display()))?;
+    let module = Module::new(&bytes)?;
+    let root = folder().join("..");
+    let measured = reviews
+        .par_iter()
+        .map(|review| review.measure(&root, &module));
+    let measured: Vec<Measured> = measured
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
+    println!("{}", table(&measured));
+
+    let size = u64::try_from(bytes.len())?;
+    println!(
+        "\nannotated module: {size} bytes, at most {}",
+        limits.module_bytes
+    );
+    let mut excesses = Vec::new();
+    if size > limits.module_bytes {
+        excesses.push(format!("annotated module: {size} bytes"));
+    }
+    let foreign = imports(&bytes)?
+        .into_iter()
+        .filter(|name| !name.starts_with("wapc."));
+    excesses
+        .extend(foreign.map(|name| format!("import {name}: only waPC's functions are allowed")));
+    for Measured {
+        name,
+        answer,
+        most,
+        cost,
+        ..
+    } in &measured
+    {
+        excesses.extend(limits.excesses(name, cost, false, 0));
+        if let Some(most) = most.filter(|most| cost.instructions > *most) {
+            excesses.push(format!(
+                "{name}, {answer}: {} instructions, at most {most}",
+                cost.instructions
+            ));
+        }
+    }
+    for (answer, percent) in container_growths(&measured) {
+        let line =
+            format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
+        println!("{line}, at most {:+} %", limits.growth_percent);
+        excesses.extend(Some(line).filter(|_| percent > limits.growth_percent));
+    }
+    let (requests, expensive) = hostile.measure(&module, &limits)?;
+    println!(
+        "{requests} hostile requests: {} beyond a limit",
+        expensive.len()
+    );
+    excesses.extend(expensive);
+
+    if excesses.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("\nbeyond bench/budgets.yaml:\n  {}", excesses.join("\n  "));
+    Ok(ExitCode::FAILURE)
+}
+
+/// This folder.
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Reads a file of this folder.
+fn read<T: DeserializeOwned>(file: &str) -> Result<T> {
+    let text = fs::read_to_string(folder().join(file));
+    let text = text.with_context(|| format!("cannot read bench/{file}"))?;
+    yaml_serde::from_str(&text).with_context(|| format!("cannot read bench/{file}"))
+}
+
+/// The imports of a module as `module.name`.
+fn imports(module: &[u8]) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        if let Payload::ImportSection(imports) = payload? {
+            for import in imports.into_imports() {
+                let import = import?;
+                names.push(format!("{}.{}", import.module, import.name));
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// A table in Markdown.
+fn table(measured: &[Measured]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header([
+        "request",
+        "answer",
+        "bytes",
+        "added",
+        "instructions",
+        "at most",
+        "memory",
+    ]);
+    for Measured {
+        name,
+        answer,
+        most,
+        cost,
+        ..
+    } in measured
+    {
+        table.add_row([
+            name.clone(),
+            (*answer).to_owned(),
+            cost.request_bytes.to_string(),
+            cost.added_bytes.to_string(),
+            cost.instructions.to_string(),
+            most.map_or_else(String::new, |most| most.to_string()),
+            cost.memory_bytes.to_string(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

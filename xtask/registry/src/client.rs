@@ -1,0 +1,101 @@
+//! Asks registries. So a policy gets a registry's answer in the same words as on a cluster.
+//!
+//! Three things differ from a real host on purpose:
+//!
+//! - The connection and each read have a time limit. In a real host, a registry that never answers blocks the policy
+//!   for minutes, and also every other policy that waits for a host call.
+//! - No answer is cached, because a run evaluates only one request.
+//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real host needs a list of
+//!   such registries.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use docker_credential::DockerCredential;
+use oci_client::client::{ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference};
+use serde_json::json;
+
+/// The digest of an image, as JSON.
+pub(crate) async fn digest(image: &str, time_limit: Duration) -> Result<String> {
+    let image: Reference = image.parse()?;
+    let client = client(image.registry(), time_limit).map_err(as_a_host)?;
+    let credentials = credentials(image.registry());
+    let digest = client.fetch_manifest_digest(&image, &credentials).await;
+    Ok(json!({ "digest": digest.map_err(as_a_host)? }).to_string())
+}
+
+/// The manifest or index of an image, as JSON.
+pub(crate) async fn manifest(image: &str, time_limit: Duration) -> Result<String> {
+    let image: Reference = image.parse()?;
+    let client = client(image.registry(), time_limit).map_err(as_a_host)?;
+    let credentials = credentials(image.registry());
+    let manifest = client.pull_manifest(&image, &credentials).await;
+    Ok(json!(manifest.map_err(as_a_host)?.0).to_string())
+}
+
+/// The error with the text of Kubewarden's hosts.
+fn as_a_host(error: OciDistributionError) -> anyhow::Error {
+    let text = format!("Fail to interact with OCI registry: {error}");
+    anyhow!(error).context(text)
+}
+
+/// A client for one registry. The time limit applies to a connection and to each read.
+pub(crate) fn client(registry: &str, time_limit: Duration) -> Result<Client, OciDistributionError> {
+    // It is no error if the cryptography is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    // `Client::new` would panic if the system has no CA certificates.
+    Client::try_from(ClientConfig {
+        protocol: if is_on_loopback(registry) {
+            ClientProtocol::Http
+        } else {
+            ClientProtocol::Https
+        },
+        connect_timeout: Some(time_limit),
+        read_timeout: Some(time_limit),
+        ..ClientConfig::default()
+    })
+}
+
+/// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
+pub(crate) fn credentials(registry: &str) -> RegistryAuth {
+    match docker_credential::get_credential(registry) {
+        Ok(DockerCredential::UsernamePassword(user, password)) => {
+            RegistryAuth::Basic(user, password)
+        }
+        _ => RegistryAuth::Anonymous,
+    }
+}
+
+/// Whether a registry's `host[:port]` is `localhost` or a loopback address.
+fn is_on_loopback(registry: &str) -> bool {
+    let host = match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
+    };
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_on_the_loopback() {
+        for (registry, expected) in [
+            ("localhost", true),
+            ("localhost:5000", true),
+            ("127.8.8.8:5000", true),
+            ("[::1]:5000", true),
+            ("localhost.example.com:5000", false),
+            ("ghcr.io", false),
+            ("192.0.2.1:5000", false),
+        ] {
+            assert_eq!(is_on_loopback(registry), expected, "{registry}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Stores a policy in a registry, in the format of `kwctl push`: an OCI image manifest with the module as its only
+//! layer.
+//!
+//! The media types are those that Kubewarden's hosts accept. These hosts refuse the newer format of the Wasm working
+//! group. The manifest contains no time, so it always has the same digest for the same module.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use oci_client::Reference;
+use oci_client::client::{Config, ImageLayer};
+use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
+
+use crate::client::{client, credentials};
+
+/// The scheme that Kubewarden puts before a reference.
+const SCHEME: &str = "registry://";
+
+/// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`. The manifest is pushed
+/// last, so an interrupted push doesn't change the tag.
+pub(crate) async fn push(
+    module: &Path,
+    uri: &str,
+    annotations: &str,
+    time_limit: Duration,
+) -> Result<String> {
+    let shown = module.display();
+    let module = fs::read(module).with_context(|| format!("cannot read module {shown}"))?;
+    let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())
+        .with_context(|| format!("'{uri}' is no {SCHEME}host/repository:tag"))?;
+    let annotations: BTreeMap<String, String> = serde_json::from_str(annotations)?;
+    let layers = [ImageLayer::new(
+        module,
+        WASM_LAYER_MEDIA_TYPE.to_owned(),
+        None,
+    )];
+    let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
+    let manifest = OciImageManifest::build(&layers, &config, Some(annotations));
+    let registry = target.registry();
+    let pushed = client(registry, time_limit)?
+        .push(
+            &target,
+            &layers,
+            config,
+            &credentials(registry),
+            Some(manifest),
+        )
+        .await;
+    // The address of the stored manifest ends in its digest.
+    let url = pushed
+        .with_context(|| format!("cannot push to {target}"))?
+        .manifest_url;
+    let digest = url.rsplit_once('/').map_or("", |(_, digest)| digest);
+    Ok(format!(
+        "{SCHEME}{registry}/{}@{digest}",
+        target.repository()
+    ))
+}

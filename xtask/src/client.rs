@@ -1,0 +1,71 @@
+//! The client of registries: a program of its own beside this one (`xtask/registry`), because it is compiled for a
+//! minute, and most commands don't need it.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use xtask::host::registry::{Question, Registry};
+
+use crate::workspace;
+
+/// The registries themselves.
+pub(crate) struct Registries {
+    /// The longest wait for a connection to a registry, or for its answer.
+    pub(crate) timeout_seconds: u64,
+}
+
+impl Registry for Registries {
+    fn answer(&self, question: &Question) -> Result<String, String> {
+        let (command, image) = match question {
+            Question::OciManifestDigest { image } => ("digest", image),
+            Question::OciManifest { image } => ("manifest", image),
+        };
+        let seconds = self.timeout_seconds.to_string();
+        let answer = run(["--timeout-seconds", &seconds, command, "--", image]);
+        answer
+            .map(|text| text.trim_end().to_owned())
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Runs the client, and returns what it prints.
+///
+/// # Errors
+/// With the client's own error, if it fails.
+pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Result<String> {
+    let output = Command::new(compiled()?)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run the client of registries")?;
+    if !output.status.success() {
+        bail!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The path of the client, which is compiled if it is missing.
+fn compiled() -> Result<PathBuf> {
+    let program = env::current_exe()?.with_file_name("registry-client");
+    if !program.exists() {
+        eprintln!("==> compiling the client of registries, which takes a minute, once");
+        let status = workspace::cargo()
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--package=registry-client",
+                "--profile=xtask",
+            ])
+            .status()
+            .context("cannot run cargo")?;
+        ensure!(
+            status.success(),
+            "the client of registries could not be compiled"
+        );
+    }
+    Ok(program)
+}

@@ -1,0 +1,322 @@
+//! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC offers to a guest.
+//!
+//! The crates `wapc` and `wasmtime-provider` do the same for Kubewarden, but they don't show wasmtime's `Store`,
+//! which counts the instructions of a call.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use wasmtime::{
+    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
+};
+
+/// A call of the policy to its host.
+#[derive(Debug, Clone, Copy)]
+pub struct HostCall<'a> {
+    /// The namespace of the capability, such as `oci`.
+    pub namespace: &'a str,
+    /// The capability, such as `v1/manifest_digest`.
+    pub operation: &'a str,
+    /// The argument.
+    pub payload: &'a [u8],
+}
+
+/// Answers a policy's host calls. An error is the text that the policy gets.
+pub type Capabilities = Arc<dyn Fn(HostCall<'_>) -> Result<Vec<u8>, String> + Send + Sync>;
+
+/// A policy's answer, and what it cost.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// What the policy returned.
+    pub bytes: Vec<u8>,
+    /// The instructions that the policy executed, its start-up included, in wasmtime's fuel.
+    pub instructions: u64,
+    /// The size of the linear memory after the call. Linear memory never shrinks, so this is its peak.
+    pub memory_bytes: u64,
+}
+
+/// A compiled module. Each call gets a new instance, as in policy-server. Several threads can call it at the same
+/// time.
+pub struct Module(InstancePre<Guest>);
+
+/// More fuel than any call needs. wasmtime counts fuel with signed numbers.
+const FUEL: u64 = 1 << 60;
+
+impl Module {
+    /// Reads a module from a file. See [`Module::new`].
+    ///
+    /// # Errors
+    /// If there is no such file, or if [`Module::new`] fails.
+    pub fn load(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read module {shown}"))?;
+        Self::new(&bytes).with_context(|| format!("cannot load module {shown}"))
+    }
+
+    /// Compiles a module.
+    ///
+    /// # Errors
+    /// If the bytes are no module, or if the module imports anything but waPC's functions.
+    pub fn new(bytes: &[u8]) -> Result<Self> {
+        let engine = Engine::new(&configuration())?;
+        let module = wasmtime::Module::new(&engine, bytes)?;
+        let mut linker = Linker::new(&engine);
+        offer_functions(&mut linker)?;
+        Ok(Self(linker.instantiate_pre(&module)?))
+    }
+
+    /// Calls a function of the policy. `capabilities` answers the policy's host calls.
+    ///
+    /// # Errors
+    /// If the policy gives no answer.
+    pub fn call(
+        &self,
+        capabilities: &Capabilities,
+        operation: &str,
+        payload: &[u8],
+    ) -> Result<Answer> {
+        let guest = Guest {
+            operation: operation.as_bytes().to_vec(),
+            payload: payload.to_vec(),
+            answer: Vec::new(),
+            error: String::new(),
+            capabilities: Arc::clone(capabilities),
+            host_answer: Ok(Vec::new()),
+        };
+        let mut store = Store::new(self.0.module().engine(), guest);
+        store.set_fuel(FUEL)?;
+        let instance = self.0.instantiate(&mut store)?;
+        for start in ["_start", "_initialize", "wapc_init"] {
+            if let Ok(function) = instance.get_typed_func::<(), ()>(&mut store, start) {
+                function.call(&mut store, ())?;
+            }
+        }
+        let lengths = (
+            u32::try_from(operation.len())?,
+            u32::try_from(payload.len())?,
+        );
+        let succeeded = instance
+            .get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?
+            .call(&mut store, lengths)?;
+        let memory = instance.get_memory(&mut store, "memory");
+        let memory_bytes = memory.map_or(0, |memory| memory.data_size(&store));
+        let instructions = FUEL - store.get_fuel()?;
+        let guest = store.into_data();
+        if succeeded != 1 {
+            bail!("the policy answered with an error: {}", guest.error);
+        }
+        Ok(Answer {
+            bytes: guest.answer,
+            instructions,
+            memory_bytes: u64::try_from(memory_bytes)?,
+        })
+    }
+}
+
+/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes too.
+fn configuration() -> Config {
+    let mut config = Config::new();
+    config
+        .consume_fuel(true)
+        // Only a backtrace needs the map of addresses, which is a third of a compiled module.
+        .generate_address_map(false);
+    let program = std::env::current_exe().ok();
+    let folder = program.and_then(|path| Some(path.parent()?.join("compiled-modules")));
+    config.cache(folder.and_then(|folder| {
+        let mut cache = CacheConfig::new();
+        cache.with_directory(folder);
+        Cache::new(cache).ok()
+    }));
+    config
+}
+
+/// What an instance and its host exchange.
+struct Guest {
+    operation: Vec<u8>,
+    payload: Vec<u8>,
+    answer: Vec<u8>,
+    error: String,
+    capabilities: Capabilities,
+    /// The answer to the last host call.
+    host_answer: Result<Vec<u8>, String>,
+}
+
+impl Guest {
+    /// The answer to the last host call, or its error: empty if it is the other one.
+    fn host_text(&self, is_error: bool) -> &[u8] {
+        match &self.host_answer {
+            Ok(answer) if !is_error => answer,
+            Err(error) if is_error => error.as_bytes(),
+            _ => &[],
+        }
+    }
+}
+
+fn memory(guest: &mut Caller<'_, Guest>) -> wasmtime::Result<Memory> {
+    let memory = guest.get_export("memory").and_then(Extern::into_memory);
+    memory.ok_or_else(|| wasmtime::Error::msg("the module has no memory"))
+}
+
+fn read(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result<Vec<u8>> {
+    let range = at as usize..(at as usize).saturating_add(length as usize);
+    let bytes = memory(guest)?.data(&*guest).get(range);
+    let bytes = bytes.map(<[u8]>::to_vec);
+    bytes.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))
+}
+
+fn text(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result<String> {
+    Ok(String::from_utf8(read(guest, at, length)?)?)
+}
+
+/// Writes a value of the guest's host into the guest's memory.
+fn write(
+    guest: &mut Caller<'_, Guest>,
+    at: u32,
+    value: impl Fn(&Guest) -> &[u8],
+) -> wasmtime::Result<()> {
+    let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
+    let value = value(data);
+    let place = bytes
+        .get_mut(at as usize..)
+        .and_then(|rest| rest.get_mut(..value.len()));
+    let place =
+        place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
+    place.copy_from_slice(value);
+    Ok(())
+}
+
+/// The functions of waPC: <https://wapc.io/docs/spec/>.
+fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    type Host<'a> = Caller<'a, Guest>;
+    linker
+        .func_wrap(
+            "wapc",
+            "__guest_request",
+            |mut guest: Host<'_>, operation: u32, payload: u32| {
+                write(&mut guest, operation, |guest| &guest.operation)?;
+                write(&mut guest, payload, |guest| &guest.payload)
+            },
+        )?
+        .func_wrap(
+            "wapc",
+            "__guest_response",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                guest.data_mut().answer = read(&mut guest, at, length)?;
+                wasmtime::Result::Ok(())
+            },
+        )?
+        .func_wrap(
+            "wapc",
+            "__guest_error",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                guest.data_mut().error = text(&mut guest, at, length)?;
+                wasmtime::Result::Ok(())
+            },
+        )?
+        .func_wrap("wapc", "__host_call", answer_host_call)?
+        .func_wrap("wapc", "__host_response", |mut guest: Host<'_>, at: u32| {
+            write(&mut guest, at, |guest| guest.host_text(false))
+        })?
+        .func_wrap("wapc", "__host_response_len", |guest: Host<'_>| {
+            u32::try_from(guest.data().host_text(false).len()).map_err(Into::into)
+        })?
+        .func_wrap("wapc", "__host_error", |mut guest: Host<'_>, at: u32| {
+            write(&mut guest, at, |guest| guest.host_text(true))
+        })?
+        .func_wrap("wapc", "__host_error_len", |guest: Host<'_>| {
+            u32::try_from(guest.data().host_text(true).len()).map_err(Into::into)
+        })?
+        .func_wrap(
+            "wapc",
+            "__console_log",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                eprintln!("policy log: {}", text(&mut guest, at, length)?);
+                wasmtime::Result::Ok(())
+            },
+        )?;
+    Ok(())
+}
+
+/// Returns whether the host call succeeded. waPC's first text, the binding, means nothing to Kubewarden.
+#[allow(clippy::too_many_arguments)] // waPC's signature
+fn answer_host_call(
+    mut guest: Caller<'_, Guest>,
+    _binding: u32,
+    _binding_length: u32,
+    namespace: u32,
+    namespace_length: u32,
+    operation: u32,
+    operation_length: u32,
+    payload: u32,
+    payload_length: u32,
+) -> wasmtime::Result<u32> {
+    let namespace = text(&mut guest, namespace, namespace_length)?;
+    let operation = text(&mut guest, operation, operation_length)?;
+    let payload = read(&mut guest, payload, payload_length)?;
+    let answer = (guest.data().capabilities)(HostCall {
+        namespace: &namespace,
+        operation: &operation,
+        payload: &payload,
+    });
+    let succeeded = answer.is_ok();
+    guest.data_mut().host_answer = answer;
+    Ok(u32::from(succeeded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::registry::nothing_granted;
+
+    /// A policy whose start runs `start`, and whose calls run `call` and then answer `ok`.
+    fn policy(start: &str, call: &str) -> Module {
+        let text = format!(
+            r#"(module
+                (import "wapc" "__guest_response" (func $response (param i32 i32)))
+                (memory (export "memory") 1)
+                (data (i32.const 0) "okok")
+                (func (export "wapc_init") {start})
+                (func (export "__guest_call") (param i32 i32) (result i32)
+                    {call}
+                    (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
+        );
+        Module::new(text.as_bytes()).expect("a policy")
+    }
+
+    fn call(policy: &Module) -> Answer {
+        policy
+            .call(&nothing_granted(), "x", b"")
+            .expect("an answer")
+    }
+
+    #[test]
+    fn a_module_with_a_foreign_import_is_refused() {
+        let text = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
+        assert!(Module::new(text.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn each_call_gets_a_fresh_instance() {
+        // The first call would change the answer of a second one in the same instance.
+        let policy = policy(
+            "",
+            "(i32.store8 (i32.const 1) (i32.add (i32.load8_u (i32.const 1)) (i32.load8_u (i32.const 8)))) (i32.store8 (i32.const 8) (i32.const 1))",
+        );
+        assert_eq!([call(&policy).bytes, call(&policy).bytes], [b"ok", b"ok"]);
+    }
+
+    #[test]
+    fn instructions_and_memory_include_the_start_up() {
+        let empty = call(&policy("", ""));
+        let start = "(drop (i32.const 1)) (drop (i32.const 1))";
+        let more = call(&policy(start, "(drop (memory.grow (i32.const 2)))"));
+        // `drop` costs no fuel. So the two additional `i32.const` of the start count, and two instructions
+        // that enlarge the memory.
+        assert_eq!(more.instructions - empty.instructions, 4);
+        assert_eq!(
+            [empty.memory_bytes, more.memory_bytes],
+            [65_536, 3 * 65_536]
+        );
+    }
+}
