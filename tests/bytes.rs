@@ -19,7 +19,7 @@ fn payload_with_pod_spec(spec: &str) -> String {
 }
 
 /// Checks that the weak check of this Pod spec is raised to `IfNotPresent`, and that every other value survives. A host
-/// compares the objects as serde_json reads them, and so does this function.
+/// compares the objects as `serde_json` reads them, and so does this function.
 fn only_the_check_is_raised(spec: &str) {
     let answer = answer_to_payload(&payload_with_pod_spec(spec));
     let mut expected: Value = serde_json::from_str(spec).expect("a Pod spec");
