@@ -38,6 +38,10 @@ fn main() -> Result<ExitCode> {
             cases.extend(row.cases()?.into_iter().map(|case| (row.clone(), case)));
         }
     }
+    if args.module.is_some() {
+        // A host refuses these itself.
+        cases.retain(|(_, case)| case.settings.is_object() && !case.request["userInfo"].is_null());
+    }
     let outcomes = evaluate(&*host(args.module, args.kwctl), &cases);
     if let Some(path) = args.export {
         let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
