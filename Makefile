@@ -150,7 +150,7 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 		-- --lib --test policy --test rows --test promises
 
 .PHONY: deep-tests
-deep-tests: lint monitoring soak fuzz hostile-requests release-tests mutants ## The checks that CI runs each week
+deep-tests: lint monitoring soak fuzz release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
 .PHONY: site
@@ -159,9 +159,9 @@ site: site-build ## Serve the playground on http://localhost:4173
 
 # Each build writes the schema of the settings again, so that the page has the current schema.
 .PHONY: site-build
-site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
+site-build: setup-site annotated-policy.wasm tools ## Build the playground into site/dist
 	@mkdir -p site/generated
-	@"$(XTASK)" schema >site/generated/settings.schema.json
+	@"$(TARGET_DIR)/xtask/examples/schema" >site/generated/settings.schema.json
 	@cd site && npm run --silent build
 
 # The Helm repository is published with the page.
@@ -170,7 +170,7 @@ helm-repository: setup-packages ## Write the Helm repository for Rancher into si
 	@hack/helm-repository.sh site/dist/charts
 
 .PHONY: site-tests
-site-tests: setup-browser tools site-build ## Test the playground: types, format, units, and the page in Chromium
+site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
 	@"$(ROWS)" --export "$(TARGET_DIR)/rows.jsonl"
@@ -204,7 +204,7 @@ xtask: setup-cargo
 # The programs of the end-to-end tests, beside xtask. `--tests` is there because `make test` compiles the same.
 .PHONY: tools
 tools: setup-cargo
-	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --tests
+	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --examples --tests
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser

@@ -37,27 +37,17 @@ pub(crate) struct Rejection {
 impl Rejection {
     /// The rejection of a request or of settings that can't be read.
     pub(crate) const fn unreadable(message: String) -> Self {
-        Self {
-            message,
-            code: BAD_REQUEST,
-        }
+        Self { message, code: BAD_REQUEST }
     }
 
     /// The rejection of an object of a wrong shape.
     pub(crate) fn malformed(message: String, creates: bool) -> Self {
-        Self {
-            message,
-            code: code(creates, false),
-        }
+        Self { message, code: code(creates, false) }
     }
 }
 
 const fn code(creates: bool, is_momentary: bool) -> u16 {
-    if creates && !is_momentary {
-        UNPROCESSABLE_ENTITY
-    } else {
-        BAD_REQUEST
-    }
+    if creates && !is_momentary { UNPROCESSABLE_ENTITY } else { BAD_REQUEST }
 }
 
 /// A finding, with its place and what happens with it.
@@ -91,20 +81,12 @@ impl Outcome {
 /// The answer to an examined request, without the changed object, and the edits of this object.
 pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<Edit>) {
     let findings = findings(examination);
-    let rejecting = || {
-        findings
-            .iter()
-            .filter(|judged| judged.outcome == Outcome::Rejects)
-    };
+    let rejecting = || findings.iter().filter(|judged| judged.outcome == Outcome::Rejects);
     let is_rejected = rejecting().next().is_some();
     let is_momentary = rejecting().all(|judged| judged.finding.reason.is_momentary());
     let is_pod = examination.request.r#type != Type::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
-    let changes = if is_repaired {
-        Changes::of(examination)
-    } else {
-        Changes::default()
-    };
+    let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
     let edits = edit::edits(examination, &changes);
     let warnings = sentences::warnings(examination, &findings, is_repaired);
     let annotations = annotations::annotations(examination, &findings, &changes);
@@ -146,11 +128,7 @@ fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
     findings.sort_by(|one, other| (one.place, &one.subject).cmp(&(other.place, &other.subject)));
     let judged = findings.into_iter().filter_map(|finding| {
         let outcome = Outcome::of(&finding, examination);
-        Some(Judged {
-            place: examination.places.get(finding.place)?,
-            outcome,
-            finding,
-        })
+        Some(Judged { place: examination.places.get(finding.place)?, outcome, finding })
     });
     judged.collect()
 }

@@ -157,9 +157,7 @@ impl<'o> Examination<'o> {
         let added = &self.added_init_containers;
         let is_moved =
             place.list == List::InitContainers && !place.is_added() && place.index >= added.start;
-        place
-            .index
-            .saturating_add(if is_moved { added.len() } else { 0 })
+        place.index.saturating_add(if is_moved { added.len() } else { 0 })
     }
 }
 
@@ -168,10 +166,7 @@ impl<'o> Examination<'o> {
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
     for list in List::CONTAINERS {
-        let containers = request
-            .stored
-            .get("spec")
-            .and_then(|spec| spec.get(list.name()));
+        let containers = request.stored.get("spec").and_then(|spec| spec.get(list.name()));
         for container in containers.and_then(Value::as_array).into_iter().flatten() {
             let text = |key| container.get(key).and_then(Value::as_str);
             if let Some(name) = text("name") {

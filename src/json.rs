@@ -25,10 +25,7 @@ enum Problem {
 impl<'v> Wrong<'v> {
     /// An object that lacks a member.
     pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
-        Self {
-            value: object,
-            problem: Problem::Lacks(key),
-        }
+        Self { value: object, problem: Problem::Lacks(key) }
     }
 
     /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
@@ -37,29 +34,19 @@ impl<'v> Wrong<'v> {
         key: &'static str,
         expected: &'static str,
     ) -> Self {
-        Self {
-            value: object,
-            problem: Problem::MustBeOneOf(key, expected),
-        }
+        Self { value: object, problem: Problem::MustBeOneOf(key, expected) }
     }
 
     /// A value that must have another type, e.g. `a list`.
     const fn must_be(value: &'v Value, expected: &'static str) -> Self {
-        Self {
-            value,
-            problem: Problem::MustBe(expected),
-        }
+        Self { value, problem: Problem::MustBe(expected) }
     }
 
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
         let mut path = String::new();
         add_path(root, self.value, &mut path);
-        let path = if path.is_empty() {
-            "object"
-        } else {
-            path.trim_start_matches('.')
-        };
+        let path = if path.is_empty() { "object" } else { path.trim_start_matches('.') };
         match self.problem {
             Problem::MustBe(expected) => {
                 let found = match self.value {
@@ -91,13 +78,12 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
         add_path(member, value, path)
     };
     match tree {
-        Value::Object(members) => members
-            .iter()
-            .any(|(key, member)| finds(&[".", key].concat(), member)),
-        Value::Array(list) => list
-            .iter()
-            .enumerate()
-            .any(|(index, member)| finds(&format!("[{index}]"), member)),
+        Value::Object(members) => {
+            members.iter().any(|(key, member)| finds(&[".", key].concat(), member))
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().any(|(index, member)| finds(&format!("[{index}]"), member))
+        }
         _ => false,
     }
 }
@@ -107,9 +93,7 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 /// # Errors
 /// `object` is no object.
 pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Wrong<'v>> {
-    let members = object
-        .as_object()
-        .ok_or(Wrong::must_be(object, "an object"))?;
+    let members = object.as_object().ok_or(Wrong::must_be(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
@@ -187,10 +171,7 @@ pub(crate) fn container(fields: &Value) -> Result<Container, WrongField> {
         problem: error.inner().to_string(),
     })?;
     match unknown {
-        Some(path) => Err(WrongField {
-            path,
-            problem: "a container has no such field".to_owned(),
-        }),
+        Some(path) => Err(WrongField { path, problem: "a container has no such field".to_owned() }),
         None => Ok(container),
     }
 }

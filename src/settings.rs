@@ -41,8 +41,7 @@ pub struct Settings {
     /// What the pod template of a Deployment, a Job or any other workload is told. A pod template is never changed.
     /// The Pods of a workload are always examined when they are created.
     pub templates: Templates,
-    /// Containers and images that are never examined and never changed. An exempt container may still get the mount of
-    /// an added check volume.
+    /// Containers and images that are never examined and never changed.
     pub exempt: Exempt,
 }
 
@@ -128,15 +127,12 @@ pub struct Exempt {
 #[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
 #[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
-pub struct NamePattern {
-    written: String,
-    glob: WildMatch,
-}
+pub struct NamePattern(WildMatch);
 
 impl NamePattern {
     /// Whether the pattern matches the whole name of a container or image volume.
     pub fn matches(&self, name: &str) -> bool {
-        self.glob.matches(name)
+        self.0.matches(name)
     }
 }
 
@@ -150,14 +146,13 @@ impl TryFrom<String> for NamePattern {
                 "{written} matches no container's name: it takes lower-case letters, digits, -, * and ?"
             ));
         }
-        let glob = WildMatch::new(&written);
-        Ok(Self { written, glob })
+        Ok(Self(WildMatch::new(&written)))
     }
 }
 
 impl From<NamePattern> for String {
     fn from(pattern: NamePattern) -> Self {
-        pattern.written
+        pattern.0.pattern()
     }
 }
 
@@ -182,11 +177,7 @@ impl Settings {
         })?;
         let settings = Self::read(&tree)?;
         let conflicts = conflicts::conflicts(&settings);
-        if conflicts.is_empty() {
-            Ok(settings)
-        } else {
-            Err(conflicts.join("; "))
-        }
+        if conflicts.is_empty() { Ok(settings) } else { Err(conflicts.join("; ")) }
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc comments of the settings'

@@ -17,11 +17,7 @@ const ELLIPSIS: &str = "...";
 /// a part of itself. A text with more than 200 characters is cut in the middle.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
-    let text = if is_long {
-        Cow::Owned(cut(text))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let text = if is_long { Cow::Owned(cut(text)) } else { Cow::Borrowed(text) };
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
     if !is_visible && text.contains(is_hidden) {
         Cow::Owned(text.replace(is_hidden, "_"))
@@ -35,10 +31,7 @@ fn cut(text: &str) -> String {
     let half = MAX.saturating_sub(ELLIPSIS.len()) / 2;
     let start = text.chars().take(half);
     let end: Vec<char> = text.chars().rev().take(half).collect();
-    start
-        .chain(ELLIPSIS.chars())
-        .chain(end.into_iter().rev())
-        .collect()
+    start.chain(ELLIPSIS.chars()).chain(end.into_iter().rev()).collect()
 }
 
 /// Whether a character is white space or invisible. Invisible are Unicode's categories Cc (control) and Cf (format).

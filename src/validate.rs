@@ -73,8 +73,5 @@ fn response(
 pub fn validate_settings(payload: &[u8]) -> CallResult {
     let message = Settings::check(payload).err();
     let valid = message.is_none();
-    Ok(serde_json::to_vec(&SettingsValidationResponse {
-        valid,
-        message,
-    })?)
+    Ok(serde_json::to_vec(&SettingsValidationResponse { valid, message })?)
 }

@@ -104,13 +104,7 @@ fn the_settings_have_to_be_an_object() {
         let problem = settings_problems(settings).expect(settings);
         assert!(problem.starts_with("the settings: "), "{problem}");
     }
-    for text in [
-        "",
-        "{",
-        "{\"mode\"}",
-        "{\"mode\":\"Fix\"",
-        "{\"registry\":{]}",
-    ] {
+    for text in ["", "{", "{\"mode\"}", "{\"mode\":\"Fix\"", "{\"registry\":{]}"] {
         let problem = settings_problems(text).expect(text);
         assert!(
             problem.starts_with("the settings are no valid JSON at line 1, column "),

@@ -69,9 +69,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 /// The targets of a line's links.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
+    line.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
 
 /// The reason why a link leads nowhere. `None` if its target exists, or is not a file of the repository.
@@ -79,9 +77,7 @@ fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = ["blob", "tree"].map(|kind| format!("{REPOSITORY}/{kind}/"));
     if own.iter().any(|start| target.starts_with(start.as_str())) {
-        return Some(format!(
-            "{target} is a file of this repository, so the link can be relative"
-        ));
+        return Some(format!("{target} is a file of this repository, so the link can be relative"));
     }
     let path = match target {
         address if address.contains("://") => return None,

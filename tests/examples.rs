@@ -18,9 +18,7 @@ use serde_json::{Value, json};
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|found| found == extension));
     paths.sort();
     assert!(!paths.is_empty(), "{}", folder.display());
@@ -29,9 +27,7 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 
 fn documents(text: &str) -> Vec<Value> {
     let documents = yaml_serde::Deserializer::from_str(text);
-    documents
-        .map(|document| Value::deserialize(document).expect("YAML"))
-        .collect()
+    documents.map(|document| Value::deserialize(document).expect("YAML")).collect()
 }
 
 /// A file in `examples/`.
@@ -45,16 +41,8 @@ struct Example {
 fn examples() -> Vec<Example> {
     let example = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("an example");
-        let name = path
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        Example {
-            name,
-            manifests: documents(&text),
-            text,
-        }
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        Example { name, manifests: documents(&text), text }
     };
     files("examples", "yaml").into_iter().map(example).collect()
 }
@@ -63,10 +51,7 @@ fn examples() -> Vec<Example> {
 fn policies() -> Vec<Policy> {
     let mut policies = Vec::new();
     for example in examples() {
-        let manifests = example
-            .manifests
-            .iter()
-            .filter(|m| m["kind"] == "ClusterAdmissionPolicy");
+        let manifests = example.manifests.iter().filter(|m| m["kind"] == "ClusterAdmissionPolicy");
         policies.extend(manifests.map(|manifest| Policy::new(&example.name, manifest)));
     }
     policies
@@ -75,9 +60,7 @@ fn policies() -> Vec<Policy> {
 fn policy(name: &str) -> Policy {
     let mut policies = policies().into_iter();
     let name = format!("consistent-pull-policy-{name}");
-    policies
-        .find(|policy| policy.name == name)
-        .unwrap_or_else(|| panic!("{name}"))
+    policies.find(|policy| policy.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
 /// The strings in a list. The result is empty if there is no list.
@@ -117,22 +100,14 @@ const HEADER: [&str; 7] = [
 
 /// The text after each beginning of [`HEADER`].
 fn header(example: &Example) -> Vec<String> {
-    let lines = example
-        .text
-        .lines()
-        .map_while(|line| line.strip_prefix("# "));
+    let lines = example.text.lines().map_while(|line| line.strip_prefix("# "));
     let lines: Vec<&str> = lines.collect();
-    assert!(
-        lines.len() <= 10,
-        "{}: the header has more than ten lines",
-        example.name
-    );
+    assert!(lines.len() <= 10, "{}: the header has more than ten lines", example.name);
     let mut rest = format!("{}\n", lines.join("\n"));
     let mut parts = Vec::new();
     for beginning in HEADER.iter().rev() {
-        let (before, part) = rest
-            .rsplit_once(beginning)
-            .unwrap_or_else(|| panic!("{}: {beginning}", example.name));
+        let (before, part) =
+            rest.rsplit_once(beginning).unwrap_or_else(|| panic!("{}: {beginning}", example.name));
         parts.push(part.split_whitespace().collect::<Vec<_>>().join(" "));
         rest = before.to_owned();
     }
@@ -153,32 +128,16 @@ fn the_header_of_each_example_is_true() {
             let fails = policy.spec["failurePolicy"] != "Ignore";
             let as_another = parts[4].starts_with("as with ");
             let word = if fails { "rejected" } else { "created" };
-            assert!(
-                as_another || parts[4].contains(word),
-                "{}: {}",
-                example.name,
-                parts[4]
-            );
+            assert!(as_another || parts[4].contains(word), "{}: {}", example.name, parts[4]);
             let says_so = parts[1].contains("runs the old image");
-            assert_eq!(
-                tables.with_old_images(&policy) > 0,
-                says_so,
-                "{}",
-                example.name
-            );
+            assert_eq!(tables.with_old_images(&policy) > 0, says_so, "{}", example.name);
         }
         for other in self::examples() {
             let conflicts = pairs.get(&(&*example.name, &*other.name));
             let is_named = parts[6].contains(&format!("{}.yaml", other.name));
             // The API server's own policy can't be evaluated here.
             if other.name != "without-kubewarden" && example.name != "without-kubewarden" {
-                assert_eq!(
-                    is_named,
-                    conflicts > Some(&0),
-                    "{}: {}",
-                    example.name,
-                    other.name
-                );
+                assert_eq!(is_named, conflicts > Some(&0), "{}: {}", example.name, other.name);
             }
         }
     }
@@ -199,28 +158,16 @@ fn each_example_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() 
 fn the_suggested_settings_are_valid() {
     let mut count = 0;
     for example in examples() {
-        let suggested = example
-            .text
-            .lines()
-            .filter_map(|line| line.strip_prefix("    # "));
+        let suggested = example.text.lines().filter_map(|line| line.strip_prefix("    # "));
         for line in suggested.filter(|line| line.contains(": {")) {
             count += 1;
             let mut settings = example.manifests[0]["spec"]["settings"].clone();
             let setting = documents(line).remove(0);
             for (key, value) in setting.as_object().expect("a setting") {
-                assert!(
-                    settings[key].is_null(),
-                    "{}: {line} is set already",
-                    example.name
-                );
+                assert!(settings[key].is_null(), "{}: {line} is set already", example.name);
                 settings[key] = value.clone();
             }
-            assert_eq!(
-                settings_problems(&settings.to_string()),
-                None,
-                "{}: {line}",
-                example.name
-            );
+            assert_eq!(settings_problems(&settings.to_string()), None, "{}: {line}", example.name);
         }
     }
     assert!(count > 1, "{count}");
@@ -245,11 +192,7 @@ fn each_example_registers_only_what_it_acts_on() {
         let Policy { name, spec, .. } = &policy;
         let settings = &spec["settings"];
         let may_update = !settings["images"].is_null() || settings["registry"]["lookup"] == "Pin";
-        assert_eq!(
-            registers(&policy, "pods/ephemeralcontainers", "UPDATE"),
-            may_update,
-            "{name}"
-        );
+        assert_eq!(registers(&policy, "pods/ephemeralcontainers", "UPDATE"), may_update, "{name}");
         assert!(may_update || !registers_updates(&policy), "{name}");
         let conditions_of_policy: Vec<&str> = conditions(spec).collect();
         if registers_updates(&policy) {
@@ -265,10 +208,7 @@ fn each_example_registers_only_what_it_acts_on() {
 #[test]
 fn no_example_acts_on_what_the_cluster_needs_to_start() {
     for Policy { name, spec, .. } in policies() {
-        let labels = spec["objectSelector"]["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten();
+        let labels = spec["objectSelector"]["matchExpressions"].as_array().into_iter().flatten();
         let mut of_controllers = labels.filter(|label| {
             label["operator"] == "Exists"
                 && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
@@ -279,10 +219,7 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
         let left_out = &namespaces["matchExpressions"][0];
         let leaves_out = left_out["operator"] == "NotIn"
             && strings(&left_out["values"]).contains(&"kube-system");
-        assert!(
-            of_controllers.next().is_some() || leaves_out,
-            "{name} acts in kube-system"
-        );
+        assert!(of_controllers.next().is_some() || leaves_out, "{name} acts in kube-system");
         // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
         assert!(namespaces["matchLabels"].is_null(), "{name}");
     }
@@ -292,14 +229,9 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
 #[test]
 fn no_example_makes_an_incident_larger() {
     for policy in policies() {
-        let Policy {
-            file, name, spec, ..
-        } = &policy;
+        let Policy { file, name, spec, .. } = &policy;
         if only_audits(&policy) {
-            assert_eq!(
-                spec["failurePolicy"], "Ignore",
-                "{name}: an audit blocks nothing"
-            );
+            assert_eq!(spec["failurePolicy"], "Ignore", "{name}: an audit blocks nothing");
             assert_eq!(spec["mode"], "monitor", "{name}: an audit blocks nothing");
         } else if spec["failurePolicy"] == "Ignore" {
             // If the policy server ends first, its answer is an error 500, which rejects.
@@ -310,32 +242,21 @@ fn no_example_makes_an_incident_larger() {
         if registry["lookup"].is_null() {
             continue;
         }
-        assert_eq!(
-            spec["failurePolicy"], "Ignore",
-            "{name}: a registry may never answer"
-        );
+        assert_eq!(spec["failurePolicy"], "Ignore", "{name}: a registry may never answer");
         assert_eq!(
             spec["backgroundAudit"] == false,
             !only_audits(&policy),
             "{name}: audits look up every image"
         );
         for failure in ["onDenied", "onRateLimited", "onUnreachable", "onUnknown"] {
-            assert!(
-                registry[failure].is_null(),
-                "{name}: {failure} is not KeepTag"
-            );
+            assert!(registry[failure].is_null(), "{name}: {failure} is not KeepTag");
         }
         let examples = examples();
-        let manifests = examples
-            .iter()
-            .filter(|example| example.name == *file)
-            .flat_map(|e| &e.manifests);
+        let manifests =
+            examples.iter().filter(|example| example.name == *file).flat_map(|e| &e.manifests);
         let mut servers = manifests.filter(|manifest| manifest["kind"] == "PolicyServer");
         let has_its_own = servers.any(|server| server["metadata"]["name"] == spec["policyServer"]);
-        assert!(
-            has_its_own,
-            "{name}: lookups hold up the other policies of a policy server"
-        );
+        assert!(has_its_own, "{name}: lookups hold up the other policies of a policy server");
     }
 }
 
@@ -371,10 +292,7 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     for resource in ["cpu", "memory"] {
         let limit = &resources["limits"][resource];
         assert!(limit.is_string(), "{name}: no limit of {resource}");
-        assert_eq!(
-            &resources["requests"][resource], limit,
-            "{name}: {resource}"
-        );
+        assert_eq!(&resources["requests"][resource], limit, "{name}: {resource}");
     }
     true
 }
@@ -416,10 +334,7 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     assert_eq!(security["runAsNonRoot"], true);
     assert_ne!(security["runAsUser"], 0);
     assert_eq!(security["capabilities"], json!({"drop": ["ALL"]}));
-    assert_eq!(
-        security["seccompProfile"],
-        json!({"type": "RuntimeDefault"})
-    );
+    assert_eq!(security["seccompProfile"], json!({"type": "RuntimeDefault"}));
 }
 
 /// A service mesh may add its containers before or after this policy runs. If the images of meshes are

@@ -38,11 +38,8 @@ impl Limits {
         matches: u64,
     ) -> Vec<String> {
         let (bytes, added) = (cost.request_bytes, cost.added_bytes);
-        let memory_per_byte = if is_hostile {
-            self.memory_per_hostile_byte
-        } else {
-            self.memory_per_byte
-        };
+        let memory_per_byte =
+            if is_hostile { self.memory_per_hostile_byte } else { self.memory_per_byte };
         let instructions = self.instructions_per_byte * (bytes + added)
             + self.instructions_per_match * matches
             + self.instructions;
@@ -112,12 +109,7 @@ mod tests {
                 vec!["x: 801 bytes of memory for 100 bytes and 2 added ones, at most 800"],
             ),
         ] {
-            let cost = Cost {
-                request_bytes: 100,
-                added_bytes: 2,
-                instructions,
-                memory_bytes,
-            };
+            let cost = Cost { request_bytes: 100, added_bytes: 2, instructions, memory_bytes };
             assert_eq!(limits.excesses("x", &cost, is_hostile, 1), expected);
         }
     }

@@ -50,38 +50,21 @@ fn main() -> Result<ExitCode> {
         .with_context(|| format!("cannot read module {}", args.module.display()))?;
     let module = Module::new(&bytes)?;
     let root = folder().join("..");
-    let measured = reviews
-        .par_iter()
-        .map(|review| review.measure(&root, &module));
-    let measured: Vec<Measured> = measured
-        .collect::<Result<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect();
+    let measured = reviews.par_iter().map(|review| review.measure(&root, &module));
+    let measured: Vec<Measured> =
+        measured.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     println!("{}", table(&measured));
 
     let size = u64::try_from(bytes.len())?;
-    println!(
-        "\nannotated module: {size} bytes, at most {}",
-        limits.module_bytes
-    );
+    println!("\nannotated module: {size} bytes, at most {}", limits.module_bytes);
     let mut excesses = Vec::new();
     if size > limits.module_bytes {
         excesses.push(format!("annotated module: {size} bytes"));
     }
-    let foreign = imports(&bytes)?
-        .into_iter()
-        .filter(|name| !name.starts_with("wapc."));
+    let foreign = imports(&bytes)?.into_iter().filter(|name| !name.starts_with("wapc."));
     excesses
         .extend(foreign.map(|name| format!("import {name}: only waPC's functions are allowed")));
-    for Measured {
-        name,
-        answer,
-        most,
-        cost,
-        ..
-    } in &measured
-    {
+    for Measured { name, answer, most, cost, .. } in &measured {
         excesses.extend(limits.excesses(name, cost, false, 0));
         if let Some(most) = most.filter(|most| cost.instructions > *most) {
             excesses.push(format!(
@@ -97,10 +80,7 @@ fn main() -> Result<ExitCode> {
         excesses.extend(Some(line).filter(|_| percent > limits.growth_percent));
     }
     let (requests, expensive) = hostile.measure(&module, &limits)?;
-    println!(
-        "{requests} hostile requests: {} beyond a limit",
-        expensive.len()
-    );
+    println!("{requests} hostile requests: {} beyond a limit", expensive.len());
     excesses.extend(expensive);
 
     if excesses.is_empty() {
@@ -140,23 +120,8 @@ fn imports(module: &[u8]) -> Result<Vec<String>> {
 fn table(measured: &[Measured]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "request",
-        "answer",
-        "bytes",
-        "added",
-        "instructions",
-        "at most",
-        "memory",
-    ]);
-    for Measured {
-        name,
-        answer,
-        most,
-        cost,
-        ..
-    } in measured
-    {
+    table.set_header(["request", "answer", "bytes", "added", "instructions", "at most", "memory"]);
+    for Measured { name, answer, most, cost, .. } in measured {
         table.add_row([
             name.clone(),
             (*answer).to_owned(),

@@ -1,17 +1,17 @@
 //! The operation `validate`: any payload gets an answer in JSON.
 #![no_main]
 
+use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate;
-use consistent_pull_policy::lookup::RegistryClient;
 use libfuzzer_sys::fuzz_target;
-use oci_spec::image::Platform;
+use oci_spec::image::ImageIndex;
 use serde_json::Value;
 
 /// Registries that have an image if its reference has an even length. Other lookups fail.
 struct HasEvenNames;
 
-impl RegistryClient for HasEvenNames {
-    fn manifest_digest(&mut self, image: &str) -> Result<String, String> {
+impl Client for HasEvenNames {
+    fn digest(&mut self, image: &str) -> Result<String, String> {
         if image.len().is_multiple_of(2) {
             Ok(format!("sha256:{}", "1".repeat(64)))
         } else {
@@ -19,7 +19,7 @@ impl RegistryClient for HasEvenNames {
         }
     }
 
-    fn platforms(&mut self, _: &str) -> Result<Option<Vec<Platform>>, String> {
+    fn index(&mut self, _: &str) -> Result<Option<ImageIndex>, String> {
         Ok(None)
     }
 }

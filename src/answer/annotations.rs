@@ -18,9 +18,7 @@ pub(super) fn annotations(
     findings: &[Judged<'_, '_>],
     changes: &Changes<'_, '_>,
 ) -> HashMap<String, String> {
-    let of_findings = findings
-        .iter()
-        .map(|judged| json(&FindingEntry::of(examination, judged)));
+    let of_findings = findings.iter().map(|judged| json(&FindingEntry::of(examination, judged)));
     let lookups = &examination.failed_lookups;
     let of_lookups = lookups.iter().map(|(image, lookup)| {
         json(&LookupEntry {
@@ -31,26 +29,12 @@ pub(super) fn annotations(
         })
     });
     let lists = [
-        (
-            "findings",
-            findings.len(),
-            joined(of_findings, findings.len(), LIST_MAX),
-        ),
-        (
-            "changes",
-            changes.count(),
-            joined(changes.entries(), changes.count(), LIST_MAX),
-        ),
-        (
-            "lookups",
-            lookups.len(),
-            joined(of_lookups, lookups.len(), LIST_MAX),
-        ),
+        ("findings", findings.len(), joined(of_findings, findings.len(), LIST_MAX)),
+        ("changes", changes.count(), joined(changes.entries(), changes.count(), LIST_MAX)),
+        ("lookups", lookups.len(), joined(of_lookups, lookups.len(), LIST_MAX)),
     ];
     let lists = lists.into_iter().filter(|(_, count, _)| *count > 0);
-    lists
-        .filter_map(|(key, _, list)| Some((key.to_owned(), list?)))
-        .collect()
+    lists.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
 }
 
 /// An entry of `findings`.

@@ -11,18 +11,9 @@ use crate::request::CHANGES_ANNOTATION;
 /// An edit of an object. `at` is the JSON pointer of the object that has the member `key`.
 pub(crate) enum Edit {
     /// Sets a member.
-    Set {
-        at: String,
-        key: &'static str,
-        value: Value,
-    },
+    Set { at: String, key: &'static str, value: Value },
     /// Inserts these values into a list, at this index or else at its end. The list may be missing.
-    Insert {
-        at: String,
-        key: &'static str,
-        index: usize,
-        values: Vec<Value>,
-    },
+    Insert { at: String, key: &'static str, index: usize, values: Vec<Value> },
     /// Writes the record.
     Record(String),
 }
@@ -36,28 +27,16 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
         return edits;
     }
     for place in examination.places.iter().filter(|place| !place.is_added()) {
-        let source = if place.list == List::Volumes {
-            "/image"
-        } else {
-            ""
-        };
+        let source = if place.list == List::Volumes { "/image" } else { "" };
         let set = |key, value: &str| Edit::Set {
             at: [&entry(place), source].concat(),
             key,
             value: value.into(),
         };
         let (image, policy) = (&place.image, &place.policy);
+        edits.extend(image.why.is_some().then(|| set(place.list.image_key(), &image.now)));
         edits.extend(
-            image
-                .why
-                .is_some()
-                .then(|| set(place.list.image_key(), &image.now)),
-        );
-        edits.extend(
-            policy
-                .why
-                .is_some()
-                .then(|| set(place.list.policy_key(), policy.now.as_str())),
+            policy.why.is_some().then(|| set(place.list.policy_key(), policy.now.as_str())),
         );
     }
     // A record that an update wrote would be one more change of the Pod.
@@ -67,10 +46,7 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
     if let Some(additions) = &examination.additions {
         let added = || examination.places.iter().filter(|place| place.is_added());
         let (carriers, mount) = additions.mounts();
-        for carrier in carriers
-            .iter()
-            .filter_map(|index| examination.places.get(*index))
-        {
+        for carrier in carriers.iter().filter_map(|index| examination.places.get(*index)) {
             let values = added().map(&mount).collect();
             edits.push(Edit::Insert {
                 at: entry(carrier),
@@ -81,12 +57,7 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
         }
         let index = added().next().map_or(0, |first| first.index);
         let values = added().map(|check| additions.entry(check)).collect();
-        edits.push(Edit::Insert {
-            at: spec,
-            key: additions.list().name(),
-            index,
-            values,
-        });
+        edits.push(Edit::Insert { at: spec, key: additions.list().name(), index, values });
     }
     edits
 }
@@ -100,16 +71,8 @@ pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
                     members.insert(key.to_owned(), value);
                 }
             }
-            Edit::Insert {
-                at,
-                key,
-                index,
-                values,
-            } => {
-                if let Some(list) = object
-                    .pointer_mut(&at)
-                    .and_then(|owner| list_at(owner, key))
-                {
+            Edit::Insert { at, key, index, values } => {
+                if let Some(list) = object.pointer_mut(&at).and_then(|owner| list_at(owner, key)) {
                     let index = index.min(list.len());
                     list.splice(index..index, values);
                 }

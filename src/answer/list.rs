@@ -22,10 +22,7 @@ pub(super) fn joined(
     let mut list = String::from("[");
     let mut left_out = count;
     for entry in entries {
-        let size = list
-            .len()
-            .saturating_add(entry.len())
-            .saturating_add(MORE_MAX);
+        let size = list.len().saturating_add(entry.len()).saturating_add(MORE_MAX);
         if size > max {
             break;
         }

@@ -14,23 +14,14 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 /// The record of these changes. None if the other annotations leave no room for one. The entries of an earlier record come
 /// last, so that a forged record can't take the room of the new entries.
 pub(super) fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>) -> Option<String> {
-    let others = metadata
-        .annotations()
-        .filter(|(key, _)| *key != CHANGES_ANNOTATION);
-    let sizes = others.map(|(key, value)| {
-        key.len()
-            .saturating_add(value.as_str().unwrap_or_default().len())
-    });
+    let others = metadata.annotations().filter(|(key, _)| *key != CHANGES_ANNOTATION);
+    let sizes = others
+        .map(|(key, value)| key.len().saturating_add(value.as_str().unwrap_or_default().len()));
     let taken = sizes.fold(CHANGES_ANNOTATION.len(), usize::saturating_add);
     let room = ANNOTATIONS_MAX.saturating_sub(taken).min(LIST_MAX);
-    let (earlier, more) = metadata
-        .annotation(CHANGES_ANNOTATION)
-        .and_then(earlier)
-        .unwrap_or_default();
-    let count = changes
-        .count()
-        .saturating_add(earlier.len())
-        .saturating_add(more);
+    let (earlier, more) =
+        metadata.annotation(CHANGES_ANNOTATION).and_then(earlier).unwrap_or_default();
+    let count = changes.count().saturating_add(earlier.len()).saturating_add(more);
     joined(changes.entries().chain(earlier), count, room)
 }
 

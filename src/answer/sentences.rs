@@ -20,11 +20,8 @@ fn sentence(judged: &Judged<'_, '_>) -> String {
 pub(super) fn message<'j>(findings: impl Iterator<Item = &'j Judged<'j, 'j>>) -> String {
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|judged| judged.finding.reason.rule());
-    let mut sentences: Vec<String> = findings
-        .iter()
-        .take(SENTENCES_MAX)
-        .map(|judged| sentence(judged))
-        .collect();
+    let mut sentences: Vec<String> =
+        findings.iter().take(SENTENCES_MAX).map(|judged| sentence(judged)).collect();
     match findings.len().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
@@ -81,10 +78,7 @@ impl Lines {
     fn into_warnings(mut self) -> Vec<String> {
         if self.hidden > 0 {
             self.first.pop();
-            self.first.push(format!(
-                "and {} more warnings",
-                self.hidden.saturating_add(1)
-            ));
+            self.first.push(format!("and {} more warnings", self.hidden.saturating_add(1)));
         }
         self.first
     }
@@ -98,10 +92,5 @@ fn lookup_warning(image: &str, lookup: &FailedLookup, is_repaired: bool) -> Stri
         Action::UseCached if is_repaired => " (a node may use the image that it has)",
         Action::UseCached | Action::Reject => "",
     };
-    format!(
-        "{} {}: {}{done}",
-        shown(image),
-        failure.problem(),
-        failure.help()
-    )
+    format!("{} {}: {}{done}", shown(image), failure.problem(), failure.help())
 }

@@ -69,9 +69,7 @@ impl Additions {
     /// The size of a check with its mounts, without these fields.
     pub(crate) fn size_of_rest(&self, check: &Place<'_>) -> usize {
         let (carriers, mount) = self.mounts();
-        let mounts = carriers
-            .len()
-            .saturating_mul(mount(check).to_string().len());
+        let mounts = carriers.len().saturating_mul(mount(check).to_string().len());
         summary(check).to_string().len().saturating_add(mounts)
     }
 }

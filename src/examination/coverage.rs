@@ -39,11 +39,7 @@ impl Coverage {
     pub(crate) fn of(places: &[Place<'_>]) -> Self {
         let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
         let mut images: Vec<Pulls> = Vec::new();
-        for (index, place) in places
-            .iter()
-            .enumerate()
-            .filter(|(_, place)| place.takes_part())
-        {
+        for (index, place) in places.iter().enumerate().filter(|(_, place)| place.takes_part()) {
             let number = *numbers.entry(place.same_image()).or_insert(images.len());
             if number == images.len() {
                 images.push(Pulls::default());
@@ -52,10 +48,7 @@ impl Coverage {
                 pulls.add(index, place);
             }
         }
-        Self {
-            images,
-            has_one_place: has_one_place(places),
-        }
+        Self { images, has_one_place: has_one_place(places) }
     }
 
     /// Whether an image is covered, or nothing guarded pulls it. A check covers an image even if it is too weak:
@@ -110,9 +103,8 @@ fn earlier(one: Option<usize>, other: Option<usize>) -> Option<usize> {
 /// volume. An ephemeral container starts after the app containers.
 fn has_one_place(places: &[Place<'_>]) -> bool {
     let mut apps: usize = 0;
-    for place in places
-        .iter()
-        .filter(|place| place.role != Role::Exempt && !place.is_native_sidecar)
+    for place in
+        places.iter().filter(|place| place.role != Role::Exempt && !place.is_native_sidecar)
     {
         match place.list {
             List::Containers => apps = apps.saturating_add(1),

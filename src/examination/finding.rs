@@ -116,23 +116,13 @@ impl<'o> Finding<'o> {
         place: &Place<'o>,
         reason: Rc<dyn Reason + 'o>,
     ) -> Self {
-        let found = place
-            .sets_policy
-            .then(|| place.policy.before.as_str().to_owned());
-        Self {
-            subject: Subject::PullPolicy,
-            found,
-            ..Self::about_image(index, place, reason)
-        }
+        let found = place.sets_policy.then(|| place.policy.before.as_str().to_owned());
+        Self { subject: Subject::PullPolicy, found, ..Self::about_image(index, place, reason) }
     }
 
     /// The same finding. If `is_warning` is true, every mode only warns of it.
     pub(crate) fn warning_if(self, is_warning: bool) -> Self {
-        let effect = if is_warning {
-            Effect::OnlyWarning
-        } else {
-            self.effect
-        };
+        let effect = if is_warning { Effect::OnlyWarning } else { self.effect };
         Self { effect, ..self }
     }
 }

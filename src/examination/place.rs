@@ -76,11 +76,7 @@ impl Why<'_> {
 impl<'o, T: Clone + PartialEq> Field<'o, T> {
     /// A value that no rule has changed.
     pub(crate) fn new(before: T) -> Self {
-        Self {
-            now: before.clone(),
-            before,
-            why: None,
-        }
+        Self { now: before.clone(), before, why: None }
     }
 
     /// Changes the value. If several rules change it, the reason of the first stays.
@@ -116,11 +112,7 @@ impl<'o> Place<'o> {
             .as_ref()
             .map_or_else(|_| ForImage::default(), |image| settings.for_image(image));
         let is_exempt = for_image.exempt.is_some()
-            || settings
-                .exempt
-                .containers
-                .iter()
-                .any(|pattern| pattern.matches(name));
+            || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
@@ -224,11 +216,7 @@ impl<'o> Place<'o> {
     /// `app pulls nginx with IfNotPresent`
     pub(crate) fn pulls(&self) -> String {
         let policy = self.policy.before.as_str();
-        format!(
-            "{} pulls {} with {policy}",
-            self.shown_name(),
-            self.shown_image()
-        )
+        format!("{} pulls {} with {policy}", self.shown_name(), self.shown_image())
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`

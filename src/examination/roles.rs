@@ -41,11 +41,7 @@ impl Carriers {
     /// The carriers of an added check: a volume is mounted on the first init container, if there is one.
     pub(super) fn of_added(list: List, first_init: Option<usize>) -> Self {
         let first_init = first_init.filter(|_| list == List::Volumes);
-        Self {
-            first_init,
-            is_on_first_init: first_init.is_some(),
-            ..Self::default()
-        }
+        Self { first_init, is_on_first_init: first_init.is_some(), ..Self::default() }
     }
 
     fn add(&mut self, container: &Place<'_>, first_init: Option<usize>) {
@@ -84,18 +80,15 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
         let has_prefix = settings.image_checks.has_prefix(&place.name);
         let (is_check, is_guarded) = match place.list {
             List::Containers => (false, true),
-            List::InitContainers => (
-                place.ends() && has_prefix,
-                guards_more && is_after_first_init(place.index),
-            ),
+            List::InitContainers => {
+                (place.ends() && has_prefix, guards_more && is_after_first_init(place.index))
+            }
             List::Volumes => {
                 let is_check = has_prefix && carriers.can_be_check;
                 (
                     is_check,
                     guards_more
-                        && carriers
-                            .first_init
-                            .map_or(carriers.has_app, is_after_first_init),
+                        && carriers.first_init.map_or(carriers.has_app, is_after_first_init),
                 )
             }
             List::EphemeralContainers => (false, false),
@@ -118,10 +111,7 @@ fn carriers<'o>(places: &[Place<'o>], first_init: Option<usize>) -> BTreeMap<&'o
     let mut carriers: BTreeMap<&str, Carriers> = BTreeMap::new();
     for container in places {
         for mount in container.mounts.iter().filter(|mount| !mount.is_device) {
-            carriers
-                .entry(mount.volume)
-                .or_default()
-                .add(container, first_init);
+            carriers.entry(mount.volume).or_default().add(container, first_init);
         }
     }
     carriers

@@ -56,9 +56,7 @@ pub(super) fn is_host(text: &str) -> bool {
         Some((host, port)) if !port.contains(']') => (host, Some(port)),
         _ => (text, None),
     };
-    let in_brackets = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
+    let in_brackets = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let is_host = match in_brackets {
         Some(address) => !address.is_empty() && address.bytes().all(is_address_byte),
         None => host.split('.').all(is_domain_part),

@@ -51,10 +51,7 @@ impl Pattern {
     /// ```
     pub fn matches(&self, names: &Names) -> bool {
         self.matches_name(&names.repository)
-            || names
-                .with_tag
-                .as_deref()
-                .is_some_and(|name| self.matches_name(name))
+            || names.with_tag.as_deref().is_some_and(|name| self.matches_name(name))
     }
 
     fn matches_name(&self, name: &str) -> bool {
@@ -78,13 +75,8 @@ impl Names {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(image: &Reference<'_>) -> Self {
         let repository = image.comparable_repository();
-        let with_tag = image
-            .effective_tag()
-            .map(|tag| [&repository, ":", tag].concat());
-        Self {
-            repository,
-            with_tag,
-        }
+        let with_tag = image.effective_tag().map(|tag| [&repository, ":", tag].concat());
+        Self { repository, with_tag }
     }
 }
 
@@ -106,18 +98,10 @@ impl TryFrom<String> for Pattern {
         let (host, rest) = split_at_slash(&glob);
         let has_host_globs = !rest.is_empty() && has_wildcard(host) && host.contains(['.', ':']);
         if !has_host_globs {
-            return Ok(Self {
-                rest: WildMatch::new(&glob),
-                hosts: Vec::new(),
-                written,
-            });
+            return Ok(Self { rest: WildMatch::new(&glob), hosts: Vec::new(), written });
         }
         let hosts = [Some(host), host.strip_suffix(":*")].into_iter().flatten();
-        Ok(Self {
-            hosts: hosts.map(WildMatch::new).collect(),
-            rest: WildMatch::new(rest),
-            written,
-        })
+        Ok(Self { hosts: hosts.map(WildMatch::new).collect(), rest: WildMatch::new(rest), written })
     }
 }
 
@@ -151,10 +135,7 @@ fn mistake(written: &str) -> Option<String> {
     let has_upper_case = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
     let write = |problem: &str, instead: &str| Some(format!("{problem}: write {instead}"));
     if written.contains(char::is_whitespace) {
-        write(
-            "has white space",
-            &written.split_whitespace().collect::<String>(),
-        )
+        write("has white space", &written.split_whitespace().collect::<String>())
     } else if let Some((name, _)) = written.split_once('@') {
         write("has a digest, which doesn't count", name)
     } else if let Some((_, name)) = written.split_once("://") {
@@ -168,10 +149,7 @@ fn mistake(written: &str) -> Option<String> {
     } else if written.contains("/:") || written.contains(":/") {
         Some("has an empty part: write registry/repository or registry/repository:tag".to_owned())
     } else if let Some(path) = written.strip_prefix("*:443/") {
-        write(
-            "names the port 443, which names leave out",
-            &["*/", path].concat(),
-        )
+        write("names the port 443, which names leave out", &["*/", path].concat())
     } else if is_registry_alone(written) {
         write("names a registry and no image", &[written, "/*"].concat())
     } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
@@ -201,9 +179,7 @@ fn split_tag(text: &str) -> (&str, &str) {
 
 /// The text before the first slash, and the rest with this slash.
 fn split_at_slash(text: &str) -> (&str, &str) {
-    text.find('/')
-        .and_then(|at| text.split_at_checked(at))
-        .unwrap_or((text, ""))
+    text.find('/').and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""))
 }
 
 fn has_wildcard(text: &str) -> bool {
@@ -244,19 +220,11 @@ mod tests {
             ("*/nginx", "ghcr.io/team/nginx:1", true),
             ("*nginx", "ghcr.io/team/my-nginx", true),
             ("n?inx", "nginx", true),
-            (
-                "Registry.Example.com:0443/a",
-                "registry.example.com/a:1",
-                true,
-            ),
+            ("Registry.Example.com:0443/a", "registry.example.com/a:1", true),
             ("registry.example.com/a", "REGISTRY.example.com:443/a", true),
             ("*.example.com/*", "r.example.com/a/b", true),
             ("*.example.com/*", "evil.com/x.example.com/a", false),
-            (
-                "*.dkr.ecr.*.amazonaws.com/*",
-                "1.dkr.ecr.eu-1.amazonaws.com/a/b",
-                true,
-            ),
+            ("*.dkr.ecr.*.amazonaws.com/*", "1.dkr.ecr.eu-1.amazonaws.com/a/b", true),
             ("r.example.com:*/a", "r.example.com/a", true),
             ("r.example.com:*/a", "r.example.com:5000/a", true),
             ("r.example.com:*/a", "r.example.com.evil/a", false),
@@ -274,45 +242,24 @@ mod tests {
     fn a_mistake_is_an_error_that_says_what_to_write() {
         for (written, error) in [
             ("my app", "my app has white space: write myapp"),
-            (
-                "nginx@sha256:1",
-                "nginx@sha256:1 has a digest, which doesn't count: write nginx",
-            ),
-            (
-                "https://r.io/a",
-                "https://r.io/a has a URL scheme: write r.io/a",
-            ),
+            ("nginx@sha256:1", "nginx@sha256:1 has a digest, which doesn't count: write nginx"),
+            ("https://r.io/a", "https://r.io/a has a URL scheme: write r.io/a"),
             ("r.io//a", "r.io//a has an empty part: write r.io/a"),
             ("/a", "/a begins with a slash or a colon: write */a"),
             ("r.io/", "r.io/ ends with a slash or a colon: write r.io/*"),
-            (
-                "nginx:",
-                "nginx: ends with a slash or a colon: write nginx:*",
-            ),
+            ("nginx:", "nginx: ends with a slash or a colon: write nginx:*"),
             (
                 "r.io/:v1",
                 "r.io/:v1 has an empty part: write registry/repository or registry/repository:tag",
             ),
-            (
-                "*:443/a",
-                "*:443/a names the port 443, which names leave out: write */a",
-            ),
-            (
-                "r.example.com",
-                "r.example.com names a registry and no image: write r.example.com/*",
-            ),
-            (
-                "*.example.com",
-                "*.example.com names a registry and no image: write *.example.com/*",
-            ),
+            ("*:443/a", "*:443/a names the port 443, which names leave out: write */a"),
+            ("r.example.com", "r.example.com names a registry and no image: write r.example.com/*"),
+            ("*.example.com", "*.example.com names a registry and no image: write *.example.com/*"),
             (
                 "localhost:5000",
                 "localhost:5000 names a registry and no image: write localhost:5000/*",
             ),
-            (
-                "[::1]:5000",
-                "[::1]:5000 names a registry and no image: write [::1]:5000/*",
-            ),
+            ("[::1]:5000", "[::1]:5000 names a registry and no image: write [::1]:5000/*"),
             (
                 "r.io/Team/app",
                 "r.io/Team/app has upper case in its repository or beside a wildcard: write r.io/team/app",

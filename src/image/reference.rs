@@ -130,11 +130,7 @@ impl<'a> Reference<'a> {
         let path = short.filter(|_| is_official).unwrap_or(path);
         if !is_path(path) {
             let has_upper_case = path.bytes().any(|byte| byte.is_ascii_uppercase());
-            return Err(if has_upper_case {
-                Invalid::UpperCase
-            } else {
-                Invalid::Repository
-            });
+            return Err(if has_upper_case { Invalid::UpperCase } else { Invalid::Repository });
         }
         // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the path, so its length
         // counts, with its slash.
@@ -154,14 +150,7 @@ impl<'a> Reference<'a> {
         }
         let id = text.strip_prefix("sha256:");
         let is_image_id = id.is_some_and(|id| id.bytes().all(is_lower_hex));
-        Ok(Self {
-            registry,
-            is_official,
-            path,
-            tag,
-            digest,
-            is_image_id,
-        })
+        Ok(Self { registry, is_official, path, tag, digest, is_image_id })
     }
 
     /// The tag, if one is written.
@@ -176,11 +165,7 @@ impl<'a> Reference<'a> {
 
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(if self.digest.is_none() {
-            Some("latest")
-        } else {
-            None
-        })
+        self.tag.or(if self.digest.is_none() { Some("latest") } else { None })
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a repository of Docker Hub
@@ -205,11 +190,7 @@ impl<'a> Reference<'a> {
     }
 
     fn repository_at(&self, host: &str) -> String {
-        let namespace = if self.is_official {
-            OFFICIAL_NAMESPACE
-        } else {
-            ""
-        };
+        let namespace = if self.is_official { OFFICIAL_NAMESPACE } else { "" };
         [host, "/", namespace, self.path].concat()
     }
 

@@ -14,11 +14,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A lookup that was not made.
     pub(super) const fn not_asked(class: Class, capability: &'static str) -> Self {
-        Self {
-            class,
-            was_asked: false,
-            capability,
-        }
+        Self { class, was_asked: false, capability }
     }
 
     /// Whether the same lookup may succeed later. It can't if the image doesn't exist, or if the request has too many images.
@@ -146,9 +142,7 @@ impl Class {
 
     /// The class of the HTTP status in a text such as ` …, code: 404, message: …`.
     fn of_status(text: &str) -> Self {
-        let status = text
-            .split_once(", code: ")
-            .and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+        let status = text.split_once(", code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
         match status {
             Some(401 | 403) => Self::Denied,
             Some(404) => Self::NotFound,
@@ -162,8 +156,6 @@ impl Class {
     fn of_message(text: &str) -> Self {
         let message = text.lines().next().unwrap_or_default().to_ascii_lowercase();
         let mut words = WORDS.into_iter();
-        words
-            .find(|(word, _)| message.contains(word))
-            .map_or(Self::Unknown, |(_, class)| class)
+        words.find(|(word, _)| message.contains(word)).map_or(Self::Unknown, |(_, class)| class)
     }
 }

@@ -13,9 +13,7 @@ pub(crate) struct Host;
 
 impl Client for Host {
     fn digest(&mut self, image: &str) -> Result<String, String> {
-        get_manifest_digest(image)
-            .map(|answer| answer.digest)
-            .map_err(|error| error.to_string())
+        get_manifest_digest(image).map(|answer| answer.digest).map_err(|error| error.to_string())
     }
 
     fn index(&mut self, image: &str) -> Result<Option<ImageIndex>, String> {

@@ -37,12 +37,7 @@ pub(crate) struct Session<'c> {
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
     pub(crate) fn new(client: &'c mut dyn Client) -> Self {
-        Self {
-            client,
-            answers: BTreeMap::new(),
-            away: BTreeSet::new(),
-            refused: None,
-        }
+        Self { client, answers: BTreeMap::new(), away: BTreeSet::new(), refused: None }
     }
 
     /// Asks for the digest of an image. This is one lookup.
@@ -59,16 +54,10 @@ impl<'c> Session<'c> {
         }
         // An answer that is no digest is not understood.
         let digest = self.client.digest(question.image);
-        let digest = digest.and_then(|digest| {
-            if is_digest(&digest) {
-                Ok(digest)
-            } else {
-                Err(String::new())
-            }
-        });
+        let digest = digest
+            .and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
         let answer = digest.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
-        self.answers
-            .insert(question.image.to_owned(), answer.clone());
+        self.answers.insert(question.image.to_owned(), answer.clone());
         answer
     }
 
@@ -102,10 +91,6 @@ impl<'c> Session<'c> {
             Class::NotGranted => self.refused = Some(capability),
             _ => {}
         }
-        Failure {
-            class,
-            was_asked: true,
-            capability,
-        }
+        Failure { class, was_asked: true, capability }
     }
 }

@@ -26,11 +26,8 @@ pub(super) fn is_windows(spec: &Value, os_name: Option<&str>) -> bool {
     {
         return os == WINDOWS;
     }
-    let is_windows = |term| {
-        labels
-            .iter()
-            .any(|label| allowed(term, label).is_some_and(|os| os == [WINDOWS]))
-    };
+    let is_windows =
+        |term| labels.iter().any(|label| allowed(term, label).is_some_and(|os| os == [WINDOWS]));
     let terms = affinity_terms(spec);
     !terms.is_empty() && terms.iter().all(is_windows)
 }
@@ -67,11 +64,7 @@ fn allowed<'o>(term: &'o Value, label: &str) -> Option<Vec<&'o str>> {
 }
 
 fn values(expression: &Value) -> Vec<&str> {
-    let values = expression
-        .get("values")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
     values.filter_map(Value::as_str).collect()
 }
 
@@ -117,11 +110,7 @@ impl<'o> Platforms<'o> {
         let is_selected = os.is_some() || architecture.is_some();
         let mut platforms = Self {
             wanted: Vec::new(),
-            field: if is_selected {
-                "nodeSelector"
-            } else {
-                "affinity"
-            },
+            field: if is_selected { "nodeSelector" } else { "affinity" },
         };
         if terms.is_empty() {
             platforms.add(&[os], &[architecture]);
@@ -139,10 +128,7 @@ impl<'o> Platforms<'o> {
     fn add(&mut self, systems: &[Option<&'o str>], architectures: &[Option<&'o str>]) {
         for architecture in architectures {
             for os in systems {
-                let wanted = Wanted {
-                    os: *os,
-                    architecture: *architecture,
-                };
+                let wanted = Wanted { os: *os, architecture: *architecture };
                 if self.wanted.len() == PLATFORMS_MAX {
                     return;
                 }

@@ -96,18 +96,13 @@ pub(crate) struct Mount<'o> {
 /// A value has a wrong shape.
 pub(crate) fn mounts(container: &Value) -> Result<Vec<Mount<'_>>, Wrong<'_>> {
     let mut mounts = Vec::new();
-    for (list, path, is_device) in [
-        ("volumeMounts", "mountPath", false),
-        ("volumeDevices", "devicePath", true),
-    ] {
+    for (list, path, is_device) in
+        [("volumeMounts", "mountPath", false), ("volumeDevices", "devicePath", true)]
+    {
         for mount in json::list(container, list)? {
             let volume = json::string(mount, "name")?.unwrap_or_default();
             let path = json::string(mount, path)?.unwrap_or_default();
-            mounts.push(Mount {
-                volume,
-                path,
-                is_device,
-            });
+            mounts.push(Mount { volume, path, is_device });
         }
     }
     Ok(mounts)

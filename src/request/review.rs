@@ -89,16 +89,10 @@ impl Review {
         let request = &self.request;
         let operation = request.operation.as_deref().unwrap_or_default();
         let sub_resource = request.sub_resource.as_deref().unwrap_or_default();
-        let kind = Kind::of(
-            request.kind.group.as_deref().unwrap_or_default(),
-            &request.kind.kind,
-        )?;
+        let kind = Kind::of(request.kind.group.as_deref().unwrap_or_default(), &request.kind.kind)?;
         let user = request.user_info.as_ref();
         let name = user.and_then(|user| user.username.as_deref());
-        let mut groups = user
-            .and_then(|user| user.groups.as_ref())
-            .into_iter()
-            .flatten();
+        let mut groups = user.and_then(|user| user.groups.as_ref()).into_iter().flatten();
         Some(Request {
             kind,
             r#type: Type::of(kind, operation, sub_resource)?,

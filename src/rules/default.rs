@@ -15,25 +15,15 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
     if examination.request.r#type == Type::PodUpdate {
         return;
     }
-    for place in examination
-        .places
-        .iter_mut()
-        .filter(|place| place.takes_part())
-    {
+    for place in examination.places.iter_mut().filter(|place| place.takes_part()) {
         let Ok(image) = place.reference else { continue };
         let is_chosen = place.policy.now != PullPolicy::server_default(Some(&image));
         let may_be_always = place.settings.forbid_always.is_none()
             && image.digest().is_none()
             && !image.is_image_id();
-        if let Some(pattern) = place
-            .settings
-            .default_always
-            .filter(|_| may_be_always && !is_chosen)
+        if let Some(pattern) = place.settings.default_always.filter(|_| may_be_always && !is_chosen)
         {
-            place.policy.set(
-                PullPolicy::Always,
-                Why::Finding(Rc::new(NotChosen(pattern))),
-            );
+            place.policy.set(PullPolicy::Always, Why::Finding(Rc::new(NotChosen(pattern))));
         }
     }
 }
@@ -49,10 +39,7 @@ impl Reason for NotChosen<'_> {
 
     fn problem(&self, place: &Place<'_>) -> String {
         let pattern = self.0.as_str();
-        format!(
-            "{}, which nobody chose, but images.defaultAlways has {pattern}",
-            place.pulls()
-        )
+        format!("{}, which nobody chose, but images.defaultAlways has {pattern}", place.pulls())
     }
 
     fn help(&self, place: &Place<'_>) -> String {

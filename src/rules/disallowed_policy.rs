@@ -11,11 +11,8 @@ use crate::request::Type;
 /// there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
     let is_immutable = examination.request.r#type == Type::PodUpdate;
-    for (index, place) in examination
-        .places
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, place)| place.takes_part())
+    for (index, place) in
+        examination.places.iter_mut().enumerate().filter(|(_, place)| place.takes_part())
     {
         let Some(disallowed) = disallowed(place) else {
             continue;
@@ -25,16 +22,10 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
                 place.policy.set(allowed, Why::Finding(Rc::new(disallowed)));
             }
             allowed => {
-                let reason = Disallowed {
-                    is_immutable,
-                    ..disallowed
-                };
+                let reason = Disallowed { is_immutable, ..disallowed };
                 let expected = allowed.map(|allowed| allowed.as_str().to_owned());
                 let finding = Finding::about_policy(index, place, Rc::new(reason));
-                examination.findings.push(Finding {
-                    expected,
-                    ..finding
-                });
+                examination.findings.push(Finding { expected, ..finding });
             }
         }
     }
@@ -54,15 +45,9 @@ struct Disallowed<'o> {
 /// Whether the settings disallow the pull policy of a place.
 fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
     let settings = place.settings;
-    let require = settings
-        .require_always
-        .map(|pattern| ("images.requireAlways", pattern));
-    let forbid = settings
-        .forbid_always
-        .map(|pattern| ("images.forbidAlways", pattern));
-    let never = settings
-        .forbid_never
-        .map(|pattern| ("images.forbidNever", pattern));
+    let require = settings.require_always.map(|pattern| ("images.requireAlways", pattern));
+    let forbid = settings.forbid_always.map(|pattern| ("images.forbidAlways", pattern));
+    let never = settings.forbid_never.map(|pattern| ("images.forbidNever", pattern));
     let (by, allowed) = match (require, forbid, place.policy.now) {
         (Some(require), Some(forbid), _) => (vec![require, forbid], None),
         (Some(_), None, PullPolicy::Always) => return None,
@@ -71,11 +56,7 @@ fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
         (None, _, PullPolicy::Never) => (vec![never?], None),
         (None, ..) => return None,
     };
-    Some(Disallowed {
-        by,
-        allowed,
-        is_immutable: false,
-    })
+    Some(Disallowed { by, allowed, is_immutable: false })
 }
 
 impl Reason for Disallowed<'_> {
@@ -84,10 +65,8 @@ impl Reason for Disallowed<'_> {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let settings = self
-            .by
-            .iter()
-            .map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
+        let settings =
+            self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
         let settings: Vec<String> = settings.collect();
         format!("{} but {}", place.pulls(), settings.join(" and "))
     }
@@ -104,10 +83,9 @@ impl Reason for Disallowed<'_> {
             None if self.by.len() > 1 => {
                 "take one of the two patterns out of this policy's settings".to_owned()
             }
-            None => format!(
-                "set {} to IfNotPresent if a registry has this image",
-                place.shown_name()
-            ),
+            None => {
+                format!("set {} to IfNotPresent if a registry has this image", place.shown_name())
+            }
         }
     }
 

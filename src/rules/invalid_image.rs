@@ -28,11 +28,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             Ok(_) => continue,
         };
         let path = examination.path(place, place.list.image_path());
-        findings.push(Finding::about_image(
-            index,
-            place,
-            Rc::new(InvalidImage { path, mistake }),
-        ));
+        findings.push(Finding::about_image(index, place, Rc::new(InvalidImage { path, mistake })));
     }
     for finding in &findings {
         if let Some(place) = examination.places.get_mut(finding.place) {

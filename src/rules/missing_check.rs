@@ -30,10 +30,7 @@ pub(super) fn add(examination: &mut Examination<'_>, coverage: &Coverage) {
     if action == settings::Coverage::Off || !applies(examination) {
         return;
     }
-    let uncovered = coverage
-        .images
-        .iter()
-        .filter(|pulls| !coverage.covers(pulls));
+    let uncovered = coverage.images.iter().filter(|pulls| !coverage.covers(pulls));
     let uncovered: Vec<usize> = uncovered.filter_map(|pulls| pulls.strongest).collect();
     if uncovered.is_empty() {
         return;
@@ -89,10 +86,7 @@ fn carriers(examination: &Examination<'_>) -> Vec<usize> {
         None => place.list == List::Containers && place.role != Role::Exempt,
     };
     let places = examination.places.iter().enumerate();
-    places
-        .filter(|(_, place)| carries(place))
-        .map(|(index, _)| index)
-        .collect()
+    places.filter(|(_, place)| carries(place)).map(|(index, _)| index).collect()
 }
 
 /// Checks that are about to be added.
@@ -117,9 +111,7 @@ fn checks<'o>(
             continue;
         };
         let check = guarded.check(form.list(), index, name, examination.first_init);
-        size = size
-            .saturating_add(size_of_fields)
-            .saturating_add(form.size_of_rest(&check));
+        size = size.saturating_add(size_of_fields).saturating_add(form.size_of_rest(&check));
         if size > ADDITIONS_MAX {
             return Err(WhyNot::TooLarge);
         }
@@ -138,10 +130,7 @@ impl<'o> Checks<'o> {
             };
             let (name, policy) = (check.name.to_string(), check.policy.now);
             let expected = Some(format!("{name} with {}", policy.as_str()));
-            let reason = Missing {
-                policy,
-                added: Ok(Added { name, is_volume }),
-            };
+            let reason = Missing { policy, added: Ok(Added { name, is_volume }) };
             let finding = Finding::about_image(*index, place, Rc::new(reason));
             examination.findings.push(Finding {
                 found: None,
@@ -170,17 +159,10 @@ fn report(
         let Some(place) = examination.places.get(*index) else {
             continue;
         };
-        let reason = Missing {
-            policy: place.policy.now,
-            added: Err(Rc::clone(why_not)),
-        };
+        let reason = Missing { policy: place.policy.now, added: Err(Rc::clone(why_not)) };
         let finding = Finding::about_image(*index, place, Rc::new(reason)).warning_if(is_warning);
         let expected = Some("an image check".to_owned());
-        examination.findings.push(Finding {
-            found: None,
-            expected,
-            ..finding
-        });
+        examination.findings.push(Finding { found: None, expected, ..finding });
     }
 }
 
@@ -216,16 +198,10 @@ impl Reason for Missing {
     fn help(&self, _: &Place<'_>) -> String {
         let policy = self.policy.as_str();
         match &self.added {
-            Ok(Added {
-                name,
-                is_volume: false,
-            }) => {
+            Ok(Added { name, is_volume: false }) => {
                 format!("add an init container {name} with this image and imagePullPolicy {policy}")
             }
-            Ok(Added {
-                name,
-                is_volume: true,
-            }) => {
+            Ok(Added { name, is_volume: true }) => {
                 format!("add an image volume {name} with this image and pullPolicy {policy}")
             }
             Err(why_not) => why_not.help(policy),
@@ -236,8 +212,6 @@ impl Reason for Missing {
         let added = self.added.as_ref().ok()?;
         let (check, policy) = (&added.name, self.policy.as_str());
         let (name, image) = (place.shown_name(), shown(&place.image.now));
-        Some(format!(
-            "{check} was added: it pulls {image} with {policy} before {name} starts"
-        ))
+        Some(format!("{check} was added: it pulls {image} with {policy} before {name} starts"))
     }
 }

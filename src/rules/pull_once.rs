@@ -21,9 +21,7 @@ pub(super) fn lower(examination: &mut Examination<'_>) {
     let mut pulled: BTreeMap<String, usize> = BTreeMap::new();
     for place in examination.places.iter().filter(|place| place.takes_part()) {
         if let Some(index) = pulls_before(examination, place) {
-            let first = pulled
-                .entry(place.same_image().into_owned())
-                .or_insert(index);
+            let first = pulled.entry(place.same_image().into_owned()).or_insert(index);
             *first = index.min(*first);
         }
     }
@@ -36,16 +34,11 @@ pub(super) fn lower(examination: &mut Examination<'_>) {
             && place.settings.require_always.is_none()
             && pulled.is_some_and(|pulled| starts.is_none_or(|starts| *pulled < starts))
     };
-    let spared: Vec<bool> = examination
-        .places
-        .iter()
-        .map(|place| is_spared(examination, place))
-        .collect();
+    let spared: Vec<bool> =
+        examination.places.iter().map(|place| is_spared(examination, place)).collect();
     for (place, is_spared) in examination.places.iter_mut().zip(spared) {
         if is_spared {
-            place
-                .policy
-                .set(PullPolicy::IfNotPresent, Why::NoFinding(Rule::PullOnce));
+            place.policy.set(PullPolicy::IfNotPresent, Why::NoFinding(Rule::PullOnce));
         }
     }
 }

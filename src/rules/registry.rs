@@ -21,12 +21,8 @@ use crate::settings::{Action, Platform};
 use crate::shown::shown;
 
 /// The order in which images are looked up.
-const ORDER: [List; 4] = [
-    List::Containers,
-    List::InitContainers,
-    List::EphemeralContainers,
-    List::Volumes,
-];
+const ORDER: [List; 4] =
+    [List::Containers, List::InitContainers, List::EphemeralContainers, List::Volumes];
 
 /// Looks up the images that the settings select, and does what the settings demand.
 pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client) {
@@ -65,10 +61,7 @@ struct Image {
 
 impl Image {
     fn question<'q>(&'q self, image: &'q str) -> Question<'q> {
-        Question {
-            image,
-            registry: &self.registry,
-        }
+        Question { image, registry: &self.registry }
     }
 }
 
@@ -76,16 +69,9 @@ impl Image {
 fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image> = Vec::new();
-    let places = || {
-        examination
-            .places
-            .iter()
-            .enumerate()
-            .filter(|(_, place)| place.takes_part())
-    };
-    for (index, place) in ORDER
-        .into_iter()
-        .flat_map(|list| places().filter(move |(_, place)| place.list == list))
+    let places = || examination.places.iter().enumerate().filter(|(_, place)| place.takes_part());
+    for (index, place) in
+        ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list))
     {
         let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
             continue;
@@ -149,11 +135,7 @@ fn use_answer(
     platforms: &Platforms<'_>,
 ) {
     if let Some(missing) = answer.missing {
-        let field = format!(
-            "{}.{}",
-            examination.request.kind.spec_path(),
-            platforms.field
-        );
+        let field = format!("{}.{}", examination.request.kind.spec_path(), platforms.field);
         let is_warning = examination.settings.registry.platform == Platform::Warn;
         report(examination, image, missing.reason(field), is_warning);
     }
@@ -166,11 +148,8 @@ fn use_answer(
         if !pins || image.has_digest {
             continue;
         }
-        let tag = if place.reference.is_ok_and(|image| image.tag().is_none()) {
-            ":latest"
-        } else {
-            ""
-        };
+        let tag =
+            if place.reference.is_ok_and(|image| image.tag().is_none()) { ":latest" } else { "" };
         let with_tag = [&*place.image.now, tag].concat();
         let pinned = [&with_tag, "@", &answer.digest].concat();
         let policy = match place.settings.require_always {
@@ -178,24 +157,15 @@ fn use_answer(
             Some(_) => PullPolicy::Always,
             None => PullPolicy::IfNotPresent,
         };
-        let reason = Unpinned {
-            with_tag,
-            digest: answer.digest.clone(),
-            policy,
-        };
-        place
-            .image
-            .set(pinned.into(), Why::Finding(Rc::new(reason)));
+        let reason = Unpinned { with_tag, digest: answer.digest.clone(), policy };
+        place.image.set(pinned.into(), Why::Finding(Rc::new(reason)));
         place.policy.set(policy, Why::NoFinding(Rule::Registry));
     }
 }
 
 /// Does what the settings demand after a failed lookup.
 fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure) {
-    let first = image
-        .places
-        .first()
-        .and_then(|index| examination.places.get(*index));
+    let first = image.places.first().and_then(|index| examination.places.get(*index));
     let lookup = first.and_then(|place| place.settings.lookup);
     // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
     let is_for_warning = examination.settings.registry.platform == Platform::Warn
@@ -214,9 +184,7 @@ fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure
         Some(Action::UseCached) if !keeps_policy => use_cached(examination, &image.places, failure),
         _ => Action::KeepTag,
     };
-    examination
-        .failed_lookups
-        .insert(image.normalised, FailedLookup { failure, action });
+    examination.failed_lookups.insert(image.normalised, FailedLookup { failure, action });
 }
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where `images.requireAlways`
@@ -228,10 +196,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
             continue;
         };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
-            place.policy.set(
-                PullPolicy::IfNotPresent,
-                Why::Finding(Rc::new(NoDigest(failure))),
-            );
+            place.policy.set(PullPolicy::IfNotPresent, Why::Finding(Rc::new(NoDigest(failure))));
             action = Action::UseCached;
         }
     }
@@ -245,10 +210,8 @@ fn report<'o>(
     reason: impl Reason + 'o,
     is_warning: bool,
 ) {
-    let first = image
-        .places
-        .first()
-        .and_then(|index| Some((*index, examination.places.get(*index)?)));
+    let first =
+        image.places.first().and_then(|index| Some((*index, examination.places.get(*index)?)));
     let finding = first.map(|(index, place)| {
         Finding::about_image(index, place, Rc::new(reason)).warning_if(is_warning)
     });
@@ -269,11 +232,7 @@ impl Reason for Unpinned {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        format!(
-            "{} pulls {} by its tag",
-            place.shown_name(),
-            place.shown_image()
-        )
+        format!("{} pulls {} by its tag", place.shown_name(), place.shown_image())
     }
 
     fn help(&self, _: &Place<'_>) -> String {

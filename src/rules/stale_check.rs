@@ -19,9 +19,8 @@ pub(super) fn report(examination: &mut Examination<'_>) {
     }
     let is_check = |place: &&Place<'_>| place.role == Role::Check;
     let others = || examination.places.iter().filter(|place| !is_check(place));
-    let used: BTreeSet<_> = others()
-        .flat_map(|place| [place.same_image_before(), place.same_image()])
-        .collect();
+    let used: BTreeSet<_> =
+        others().flat_map(|place| [place.same_image_before(), place.same_image()]).collect();
     let is_stale = |check: &Place<'_>| {
         !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
     };
@@ -39,16 +38,10 @@ pub(super) fn report(examination: &mut Examination<'_>) {
     let spellings: BTreeMap<String, Cow<'_, str>> = spellings.collect();
     let mut findings = Vec::new();
     for (index, check) in stale {
-        let other = check
-            .reference
-            .ok()
-            .and_then(|image| spellings.get(&image.normalised()));
+        let other = check.reference.ok().and_then(|image| spellings.get(&image.normalised()));
         let other_spelling = other.map(|image| image.clone().into_owned());
         let is_update = examination.request.r#type == Type::PodUpdate;
-        let reason = Stale {
-            other_spelling,
-            is_update,
-        };
+        let reason = Stale { other_spelling, is_update };
         findings.push(Finding::about_image(index, check, Rc::new(reason)).warning_if(true));
     }
     examination.findings.append(&mut findings);

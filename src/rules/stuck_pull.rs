@@ -18,14 +18,8 @@ use crate::settings::Mode;
 /// `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
-    (
-        "ImagePullBackOff",
-        "correct its image, or see to its registry",
-    ),
-    (
-        "ErrImageNeverPull",
-        "because its node doesn't have the image",
-    ),
+    ("ImagePullBackOff", "correct its image, or see to its registry"),
+    ("ErrImageNeverPull", "because its node doesn't have the image"),
     ("InvalidImageName", "correct its image"),
     ("ImageInspectError", "see to its node"),
     ("RegistryUnavailable", "see to its registry"),
@@ -36,10 +30,8 @@ const REASONS: [(&str, &str); 7] = [
 pub(super) fn report(examination: &mut Examination<'_>) {
     let request = examination.request;
     let is_audit = request.r#type == Type::PodCreate && request.names_no_user;
-    let Some(status) = request
-        .object
-        .get("status")
-        .filter(|_| is_audit && examination.settings.mode != Mode::Fix)
+    let Some(status) =
+        request.object.get("status").filter(|_| is_audit && examination.settings.mode != Mode::Fix)
     else {
         return;
     };
@@ -49,9 +41,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
     }
     let mut places = BTreeMap::new();
     for (index, place) in examination.places.iter().enumerate() {
-        places
-            .entry((place.list, &*place.name))
-            .or_insert((index, place));
+        places.entry((place.list, &*place.name)).or_insert((index, place));
     }
     let mut findings = Vec::new();
     for (list, statuses, condition) in [
@@ -68,9 +58,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             let Some((index, place)) = places.get(&(list, name)).copied() else {
                 continue;
             };
-            let reason = container
-                .pointer("/state/waiting/reason")
-                .and_then(Value::as_str);
+            let reason = container.pointer("/state/waiting/reason").and_then(Value::as_str);
             let reason = REASONS.iter().find(|(known, _)| Some(*known) == reason);
             let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else {
                 continue;
@@ -87,12 +75,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 ..Finding::about_image(
                     index,
                     place,
-                    Rc::new(Stuck {
-                        reason,
-                        help,
-                        images,
-                        since: since.clone(),
-                    }),
+                    Rc::new(Stuck { reason, help, images, since: since.clone() }),
                 )
             });
         }
@@ -106,10 +89,7 @@ fn text<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
 }
 
 fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The time of a condition's last transition. None if it is not written as the API server writes a time.
@@ -123,11 +103,7 @@ fn last_transition<'v>(status: &'v Value, condition: &str) -> Option<&'v str> {
 fn is_time(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00Z";
     let fits = |(byte, form): (u8, &u8)| {
-        if *form == b'0' {
-            byte.is_ascii_digit()
-        } else {
-            byte == *form
-        }
+        if *form == b'0' { byte.is_ascii_digit() } else { byte == *form }
     };
     text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
 }
@@ -150,17 +126,8 @@ impl Reason for Stuck {
     fn problem(&self, place: &Place<'_>) -> String {
         let images: BTreeSet<&str> = self.images.iter().map(|image| &**image).collect();
         let images: Vec<&str> = images.into_iter().collect();
-        let since = self
-            .since
-            .as_ref()
-            .map(|since| format!(" since {since}"))
-            .unwrap_or_default();
-        format!(
-            "{} waits for {} ({}{since})",
-            place.shown_name(),
-            images.join(" or "),
-            self.reason
-        )
+        let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
+        format!("{} waits for {} ({}{since})", place.shown_name(), images.join(" or "), self.reason)
     }
 
     fn help(&self, place: &Place<'_>) -> String {

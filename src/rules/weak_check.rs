@@ -25,9 +25,7 @@ fn raise_first(places: &mut [Place<'_>], pulls: &Pulls) -> Option<()> {
     if strongest < needed {
         let guarded = places.get(pulls.strongest?)?.name.to_string();
         let check = places.get_mut(*pulls.checks.first()?)?;
-        check
-            .policy
-            .set(needed, Why::Finding(Rc::new(Weak { guarded, needed })));
+        check.policy.set(needed, Why::Finding(Rc::new(Weak { guarded, needed })));
     }
     Some(())
 }
@@ -56,10 +54,6 @@ impl Reason for Weak {
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        Some(format!(
-            "{}, as {} needs",
-            place.now_pulls(),
-            shown(&self.guarded)
-        ))
+        Some(format!("{}, as {} needs", place.now_pulls(), shown(&self.guarded)))
     }
 }

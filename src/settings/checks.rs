@@ -56,16 +56,12 @@ impl Default for Checks {
 impl Checks {
     /// Whether this is the name of an image check.
     pub(crate) fn has_prefix(&self, name: &str) -> bool {
-        self.name_prefixes
-            .iter()
-            .any(|prefix| name.starts_with(&prefix.0))
+        self.name_prefixes.iter().any(|prefix| name.starts_with(&prefix.0))
     }
 
     /// The prefix of the names of added checks.
     pub(crate) fn first_prefix(&self) -> &str {
-        self.name_prefixes
-            .first()
-            .map_or("imagecheck-", |prefix| &prefix.0)
+        self.name_prefixes.first().map_or("imagecheck-", |prefix| &prefix.0)
     }
 }
 
@@ -77,9 +73,7 @@ pub struct Prefix(String);
 
 impl Prefix {
     fn defaults() -> Vec<Self> {
-        ["imagecheck-", "imagepullcheck-"]
-            .map(|prefix| Self(prefix.to_owned()))
-            .into()
+        ["imagecheck-", "imagepullcheck-"].map(|prefix| Self(prefix.to_owned())).into()
     }
 }
 
@@ -161,75 +155,30 @@ impl TryFrom<Value> for Template {
 }
 
 impl Template {
-    /// The names of the volumes that the container mounts or uses as devices.
-    pub(crate) fn volumes(&self) -> impl Iterator<Item = &str> {
-        let mounts = self
-            .0
-            .volume_mounts
-            .iter()
-            .flatten()
-            .map(|mount| &*mount.name);
-        mounts.chain(
-            self.0
-                .volume_devices
-                .iter()
-                .flatten()
-                .map(|device| &*device.name),
-        )
-    }
-
     /// What is wrong with the template, a sentence for each problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let container = &self.0;
-        let claims = container
-            .resources
-            .as_ref()
-            .and_then(|resources| resources.claims.as_ref());
+        let claims = container.resources.as_ref().and_then(|resources| resources.claims.as_ref());
         let own = "every added check has its own";
         let no_probes = "an init container has none";
         let ends = "a check runs once and ends";
         let forbidden = [
             ("name", !container.name.is_empty(), own),
             ("image", container.image.is_some(), own),
-            (
-                "imagePullPolicy",
-                container.image_pull_policy.is_some(),
-                own,
-            ),
+            ("imagePullPolicy", container.image_pull_policy.is_some(), own),
             ("lifecycle", container.lifecycle.is_some(), no_probes),
-            (
-                "livenessProbe",
-                container.liveness_probe.is_some(),
-                no_probes,
-            ),
-            (
-                "readinessProbe",
-                container.readiness_probe.is_some(),
-                no_probes,
-            ),
+            ("livenessProbe", container.liveness_probe.is_some(), no_probes),
+            ("readinessProbe", container.readiness_probe.is_some(), no_probes),
             ("startupProbe", container.startup_probe.is_some(), no_probes),
             ("restartPolicy", container.restart_policy.is_some(), ends),
-            (
-                "restartPolicyRules",
-                container.restart_policy_rules.is_some(),
-                ends,
-            ),
-            (
-                "resources.claims",
-                claims.is_some(),
-                "the Pods don't have this claim",
-            ),
+            ("restartPolicyRules", container.restart_policy_rules.is_some(), ends),
+            ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
         ];
         let forbidden = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
         let forbidden = forbidden
             .map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
-        let has_command = container
-            .command
-            .as_ref()
-            .is_some_and(|command| !command.is_empty());
+        let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
-        forbidden
-            .chain((!has_command).then(|| missing.to_owned()))
-            .collect()
+        forbidden.chain((!has_command).then(|| missing.to_owned())).collect()
     }
 }

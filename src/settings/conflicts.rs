@@ -11,11 +11,7 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
     let registry = &settings.registry;
     let adds_checks = checks.coverage == Coverage::Fix;
     let has_platform = registry.platform != Platform::Off;
-    let mut conflicts = checks
-        .template
-        .as_ref()
-        .map(Template::problems)
-        .unwrap_or_default();
+    let mut conflicts = checks.template.as_ref().map(Template::problems).unwrap_or_default();
     let mut add =
         |is_wrong: bool, sentence: &str| conflicts.extend(is_wrong.then(|| sentence.to_owned()));
     add(
@@ -47,7 +43,7 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
             && (0..CHECK_NUMBERS).any(|number| pattern.matches(&format!("{prefix}{number}")))
     };
     if let Some(pattern) = settings.exempt.containers.iter().find(exempts_checks) {
-        let pattern = &pattern.written;
+        let pattern = String::from(pattern.clone());
         conflicts.push(format!(
             "exempt.containers has {pattern}, which matches the checks that coverage Fix adds ({prefix} and a number): \
              name other containers"

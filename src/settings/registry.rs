@@ -136,9 +136,7 @@ impl Registry {
     /// Whether any image may be looked up.
     pub(crate) fn looks_up(&self) -> bool {
         let lookups = self.overrides.iter().filter_map(|entry| entry.lookup);
-        lookups
-            .chain([self.lookup])
-            .any(|lookup| lookup != Lookup::Off)
+        lookups.chain([self.lookup]).any(|lookup| lookup != Lookup::Off)
     }
 
     /// How an image is looked up. None if it is not.
@@ -147,10 +145,7 @@ impl Registry {
         if first(&self.skip_images, names).is_some() {
             return None;
         }
-        let own = self
-            .overrides
-            .iter()
-            .find(|entry| first(&entry.images, names).is_some());
+        let own = self.overrides.iter().find(|entry| first(&entry.images, names).is_some());
         let own = own.cloned().unwrap_or_default();
         let lookup = own.lookup.unwrap_or(self.lookup);
         (lookup != Lookup::Off).then(|| ImageLookup {

@@ -37,20 +37,13 @@ where
     T: TryFrom<String, Error = String>,
 {
     let elements = Vec::<Element<T>>::deserialize(source)?;
-    Ok(elements
-        .into_iter()
-        .filter_map(|element| element.0)
-        .collect())
+    Ok(elements.into_iter().filter_map(|element| element.0).collect())
 }
 
 /// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
 pub(super) fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
     let prefixes: Vec<Prefix> = list(source)?;
-    Ok(if prefixes.is_empty() {
-        Checks::default().name_prefixes
-    } else {
-        prefixes
-    })
+    Ok(if prefixes.is_empty() { Checks::default().name_prefixes } else { prefixes })
 }
 
 /// An element of a list of strings. None for `""`, which forms leave behind.
@@ -130,10 +123,7 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
             Value::Bool(false) => visitor.visit_enum("Off".into_deserializer()),
-            _ => Err(Error::custom(format_args!(
-                "must be one of {}",
-                variants.join(", ")
-            ))),
+            _ => Err(Error::custom(format_args!("must be one of {}", variants.join(", ")))),
         }
     }
 

@@ -40,11 +40,7 @@ fn add_settings(section: &Value, root: &Value, prefix: &str, settings: &mut Vec<
             }
         }
         plain_values.retain(|value| !value.is_null());
-        settings.push(Setting {
-            path,
-            default: schema["default"].clone(),
-            plain_values,
-        });
+        settings.push(Setting { path, default: schema["default"].clone(), plain_values });
     }
 }
 

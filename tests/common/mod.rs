@@ -38,10 +38,7 @@ pub(crate) fn settings_problems(settings: &str) -> Option<String> {
 
 /// The request of an `AdmissionReview` that an API server has sent, by its file in `test_data/reviews`.
 pub(crate) fn captured(name: &str) -> Value {
-    let path = format!(
-        "{}/test_data/reviews/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/test_data/reviews/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut review: Value = serde_json::from_str(&text).expect("a captured review is JSON");
     review["request"].take()

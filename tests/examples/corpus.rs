@@ -19,10 +19,7 @@ pub(super) fn requests() -> Vec<Value> {
         fill_in_pull_policies(&mut pod["spec"]);
         let labels = &mut pod["metadata"]["labels"];
         labels["image-checks"] = json!("true");
-        if pod["spec"]
-            .get("restartPolicy")
-            .is_some_and(|policy| policy != "Always")
-        {
+        if pod["spec"].get("restartPolicy").is_some_and(|policy| policy != "Always") {
             pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] = json!("job");
         }
         json!({
@@ -60,25 +57,15 @@ fn fill_in_pull_policies(spec: &mut Value) {
             let image = place[image].as_str().unwrap_or_default();
             let tag = Reference::parse(image)
                 .map(|r| r.tag().or(r.digest().is_none().then_some("latest")) == Some("latest"));
-            place[key] = json!(if tag == Ok(true) {
-                "Always"
-            } else {
-                "IfNotPresent"
-            });
+            place[key] = json!(if tag == Ok(true) { "Always" } else { "IfNotPresent" });
         }
     };
     for list in ["containers", "initContainers"] {
         let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        containers
-            .into_iter()
-            .flatten()
-            .for_each(|c| fill_in(c, "image", "imagePullPolicy"));
+        containers.into_iter().flatten().for_each(|c| fill_in(c, "image", "imagePullPolicy"));
     }
     let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
-    let images = volumes
-        .into_iter()
-        .flatten()
-        .filter_map(|volume| volume.get_mut("image"));
+    let images = volumes.into_iter().flatten().filter_map(|volume| volume.get_mut("image"));
     images.for_each(|image| fill_in(image, "reference", "pullPolicy"));
 }
 
@@ -88,9 +75,7 @@ fn elements<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> 
 
 /// The Pod spec of a Pod or a Job.
 fn spec_of(object: &Value) -> &Value {
-    object["spec"]
-        .pointer("/template/spec")
-        .unwrap_or(&object["spec"])
+    object["spec"].pointer("/template/spec").unwrap_or(&object["spec"])
 }
 
 /// The registry of an image whose node asks the registry although it has the image.
@@ -104,14 +89,9 @@ fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
 fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
     let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
     let mounted: Vec<&str> = mounts.collect();
-    let is_mounted = |volume: &&Value| {
-        volume["name"]
-            .as_str()
-            .is_some_and(|name| mounted.contains(&name))
-    };
-    let volumes = elements(spec, "volumes")
-        .filter(is_mounted)
-        .map(|volume| &volume["image"]);
+    let is_mounted =
+        |volume: &&Value| volume["name"].as_str().is_some_and(|name| mounted.contains(&name));
+    let volumes = elements(spec, "volumes").filter(is_mounted).map(|volume| &volume["image"]);
     asked(&container["image"], &container["imagePullPolicy"])
         .into_iter()
         .chain(volumes.filter_map(|image| asked(&image["reference"], &image["pullPolicy"])))
@@ -122,9 +102,7 @@ fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
 pub(super) fn asked_at_start(object: &Value) -> BTreeSet<String> {
     let spec = spec_of(object);
     let containers = elements(spec, "initContainers").chain(elements(spec, "containers"));
-    containers
-        .flat_map(|container| asked_by(container, spec))
-        .collect()
+    containers.flat_map(|container| asked_by(container, spec)).collect()
 }
 
 /// The registries that the node asks when one app container of a Pod has ended, and starts again. Each comes with the
@@ -133,20 +111,14 @@ pub(super) fn asked_at_restart(object: &Value) -> BTreeSet<(String, String)> {
     let spec = spec_of(object);
     let of_container = |container: &Value| {
         let name = container["name"].to_string();
-        asked_by(container, spec)
-            .into_iter()
-            .map(move |registry| (name.clone(), registry))
+        asked_by(container, spec).into_iter().map(move |registry| (name.clone(), registry))
     };
-    elements(spec, "containers")
-        .flat_map(of_container)
-        .collect()
+    elements(spec, "containers").flat_map(of_container).collect()
 }
 
 /// Whether a Pod doesn't start completely on a node that has all of its images.
 pub(super) fn waits(object: &Value, registries: Registries) -> bool {
-    asked_at_start(object)
-        .iter()
-        .any(|registry| registries.lacks(registry))
+    asked_at_start(object).iter().any(|registry| registries.lacks(registry))
 }
 
 /// How many app containers start on a node that has all images, while all registries are away.
@@ -154,11 +126,7 @@ pub(super) fn started(object: &Value) -> usize {
     let spec = spec_of(object);
     let starts = |container: &&Value| asked_by(container, spec).is_empty();
     let is_initialized = elements(spec, "initContainers").all(|container| starts(&container));
-    if is_initialized {
-        elements(spec, "containers").filter(starts).count()
-    } else {
-        0
-    }
+    if is_initialized { elements(spec, "containers").filter(starts).count() } else { 0 }
 }
 
 /// Whether a container may run an old image of its node because of a policy: its author wrote `Always`, and now nothing

@@ -37,11 +37,8 @@ impl Tables {
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
             let settings = &mut policy.spec["settings"];
-            let lists = [
-                ("images", "requireAlways"),
-                ("images", "forbidAlways"),
-                ("registry", "images"),
-            ];
+            let lists =
+                [("images", "requireAlways"), ("images", "forbidAlways"), ("registry", "images")];
             for (section, list) in lists {
                 if !settings[section][list].is_null() {
                     settings[section][list] = json!(["*"]);
@@ -52,10 +49,7 @@ impl Tables {
         let sample = |request| {
             let selecting = policies.iter().filter(|policy| policy.selects(&request));
             let selected_by = selecting.map(|policy| policy.name.clone()).collect();
-            Sample {
-                request,
-                selected_by,
-            }
+            Sample { request, selected_by }
         };
         let requests = requests().into_iter().map(sample).collect();
         Self { policies, requests }
@@ -64,29 +58,17 @@ impl Tables {
     /// The requests that all of these policies select.
     fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
         let is_selected = |sample: &&Sample| {
-            policies
-                .iter()
-                .all(|policy| sample.selected_by.contains(&policy.name))
+            policies.iter().all(|policy| sample.selected_by.contains(&policy.name))
         };
-        self.requests
-            .iter()
-            .filter(is_selected)
-            .map(|sample| &sample.request)
+        self.requests.iter().filter(is_selected).map(|sample| &sample.request)
     }
 
     /// The policy, with its first policy if it is the second one: the second policy says something only about Pods
     /// that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = self
-            .policies
-            .iter()
-            .find(|policy| policy.name == FIRST)
-            .expect("the first policy");
-        if policy.name == SECOND {
-            vec![first, policy]
-        } else {
-            vec![policy]
-        }
+        let first =
+            self.policies.iter().find(|policy| policy.name == FIRST).expect("the first policy");
+        if policy.name == SECOND { vec![first, policy] } else { vec![policy] }
     }
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it, the orders give the
@@ -129,11 +111,7 @@ impl Tables {
                     |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
                 files().filter(is_listed).collect::<Vec<_>>().join(", ")
             };
-            vec![
-                file.to_owned(),
-                list(|conflicts| conflicts == 0),
-                list(|conflicts| conflicts > 0),
-            ]
+            vec![file.to_owned(), list(|conflicts| conflicts == 0), list(|conflicts| conflicts > 0)]
         });
         table(&["file", "may stand beside", "must not stand beside"], rows)
     }
@@ -152,22 +130,14 @@ impl Tables {
                 "{} rejects while a registry is away",
                 policy.name
             );
-            objects.extend(
-                outcome
-                    .ok()
-                    .map(|object| (request["object"].clone(), object)),
-            );
+            objects.extend(outcome.ok().map(|object| (request["object"].clone(), object)));
         }
         objects
     }
 
     /// The largest number of objects in which a container may run an old image because of the policy.
     pub(super) fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [
-            Registries::Up,
-            Registries::Down,
-            Registries::DockerHubLimited,
-        ];
+        let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
         let counts = registries.map(|registries| {
             count(&self.stored(policy, registries), |before, after| {
                 may_run_an_old_image(before, after)
@@ -202,18 +172,9 @@ impl Tables {
             vec![
                 policy.file.clone(),
                 self.stored(policy, Registries::Up).len().to_string(),
-                if is_called {
-                    "rejected, tried again"
-                } else {
-                    "created as written"
-                }
-                .to_owned(),
+                if is_called { "rejected, tried again" } else { "created as written" }.to_owned(),
                 waiting(policy, Registries::Down, Registries::Down),
-                waiting(
-                    policy,
-                    Registries::DockerHubLimited,
-                    Registries::DockerHubLimited,
-                ),
+                waiting(policy, Registries::DockerHubLimited, Registries::DockerHubLimited),
                 waiting(policy, Registries::Up, Registries::Down),
                 self.with_old_images(policy).to_string(),
             ]
@@ -232,43 +193,33 @@ impl Tables {
             "registries away: fewer containers start",
             "registries away: more containers start",
         ];
-        let rows = self
-            .policies
-            .iter()
-            .filter(|policy| policy.is_mutating())
-            .map(|policy| {
-                let objects = self.stored(policy, Registries::Up);
-                let counts = [
-                    objects.len(),
-                    count(&objects, |before, after| {
-                        !asked_at_start(after).is_subset(&asked_at_start(before))
-                    }),
-                    count(&objects, |before, after| {
-                        !asked_at_start(before).is_subset(&asked_at_start(after))
-                    }),
-                    count(&objects, |before, after| {
-                        !asked_at_restart(after).is_subset(&asked_at_restart(before))
-                    }),
-                    count(&objects, |before, after| {
-                        !asked_at_restart(before).is_subset(&asked_at_restart(after))
-                    }),
-                    count(&objects, |before, after| started(after) < started(before)),
-                    count(&objects, |before, after| started(after) > started(before)),
-                ];
-                [policy.file.clone()]
-                    .into_iter()
-                    .chain(counts.map(|count| count.to_string()))
-                    .collect()
-            });
+        let rows = self.policies.iter().filter(|policy| policy.is_mutating()).map(|policy| {
+            let objects = self.stored(policy, Registries::Up);
+            let counts = [
+                objects.len(),
+                count(&objects, |before, after| {
+                    !asked_at_start(after).is_subset(&asked_at_start(before))
+                }),
+                count(&objects, |before, after| {
+                    !asked_at_start(before).is_subset(&asked_at_start(after))
+                }),
+                count(&objects, |before, after| {
+                    !asked_at_restart(after).is_subset(&asked_at_restart(before))
+                }),
+                count(&objects, |before, after| {
+                    !asked_at_restart(before).is_subset(&asked_at_restart(after))
+                }),
+                count(&objects, |before, after| started(after) < started(before)),
+                count(&objects, |before, after| started(after) > started(before)),
+            ];
+            [policy.file.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
+        });
         table(&columns, rows)
     }
 }
 
 fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
-    objects
-        .iter()
-        .filter(|(before, after)| belongs(before, after))
-        .count()
+    objects.iter().filter(|(before, after)| belongs(before, after)).count()
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -277,10 +228,7 @@ fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rule = line(&vec!["---".to_owned(); columns.len()]);
     let rows: Vec<Vec<String>> = rows.collect();
     assert!(rows.len() > 3, "{rows:?}");
-    [title, rule]
-        .into_iter()
-        .chain(rows.iter().map(|row| line(row)))
-        .collect()
+    [title, rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
 }
 
 #[test]
@@ -296,16 +244,11 @@ fn the_tables_of_the_readme_are_up_to_date() {
     ] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
-        let (_, after) = rest
-            .split_once("\n<!-- end -->")
-            .expect("the end of a table");
+        let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");
         written = format!("{before}{start}{table}\n<!-- end -->{after}");
     }
     if std::env::var("TABLES").is_ok() {
         return fs::write(&path, &written).expect("the README of the examples");
     }
-    assert!(
-        readme == written,
-        "examples/README.md is not up to date:\n{written}"
-    );
+    assert!(readme == written, "examples/README.md is not up to date:\n{written}");
 }

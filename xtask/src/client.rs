@@ -25,9 +25,7 @@ impl Registry for Registries {
         };
         let seconds = self.timeout_seconds.to_string();
         let answer = run(["--timeout-seconds", &seconds, command, "--", image]);
-        answer
-            .map(|text| text.trim_end().to_owned())
-            .map_err(|error| error.to_string())
+        answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }
 }
 
@@ -53,19 +51,10 @@ fn compiled() -> Result<PathBuf> {
     if !program.exists() {
         eprintln!("==> compiling the client of registries, which takes a minute, once");
         let status = workspace::cargo()
-            .args([
-                "build",
-                "--quiet",
-                "--locked",
-                "--package=registry-client",
-                "--profile=xtask",
-            ])
+            .args(["build", "--quiet", "--locked", "--package=registry-client", "--profile=xtask"])
             .status()
             .context("cannot run cargo")?;
-        ensure!(
-            status.success(),
-            "the client of registries could not be compiled"
-        );
+        ensure!(status.success(), "the client of registries could not be compiled");
     }
     Ok(program)
 }

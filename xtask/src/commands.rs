@@ -59,17 +59,8 @@ fn run(command: Command) -> Result<()> {
 
 /// Runs `xtask/schema.rs`.
 fn schema() -> Result<()> {
-    let example = [
-        "run",
-        "--quiet",
-        "--locked",
-        "--profile=xtask",
-        "--example=schema",
-    ];
-    let status = workspace::cargo()
-        .args(example)
-        .status()
-        .context("cannot run cargo")?;
+    let example = ["run", "--quiet", "--locked", "--profile=xtask", "--example=schema"];
+    let status = workspace::cargo().args(example).status().context("cannot run cargo")?;
     ensure!(status.success(), "the schema could not be printed");
     Ok(())
 }

@@ -8,10 +8,7 @@ use comfy_table::{Table, presets};
 /// Prints to standard output. It is no error if the reader closes the pipe early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to standard output")
         }

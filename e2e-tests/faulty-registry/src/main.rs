@@ -47,15 +47,10 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     }
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split_whitespace();
-    let (method, path) = (
-        words.next().unwrap_or_default(),
-        words.next().unwrap_or_default(),
-    );
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     println!("{method} {path}");
-    let fault = path
-        .strip_prefix("/v2/")
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or_default();
+    let fault =
+        path.strip_prefix("/v2/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
     if fault == "reset" {
         // The headers are still unread. If a connection with unread data is closed, the client gets a reset.
         return Ok(());

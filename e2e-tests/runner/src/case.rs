@@ -40,10 +40,7 @@ impl Case {
         };
         let broken =
             broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
-        Ok(broken
-            .into_iter()
-            .map(|one| format!("{}: {}", one.promise, one.details))
-            .collect())
+        Ok(broken.into_iter().map(|one| format!("{}: {}", one.promise, one.details)).collect())
     }
 }
 
@@ -55,10 +52,7 @@ impl Row {
     pub fn cases(&self) -> Result<Vec<Case>> {
         let mut combinations = vec![(self.given.clone(), Vec::new())];
         for key in Given::EACH {
-            combinations = combinations
-                .into_iter()
-                .flat_map(|one| each(one, key))
-                .collect();
+            combinations = combinations.into_iter().flat_map(|one| each(one, key)).collect();
         }
         let mut cases = Vec::new();
         for (given, values) in combinations {
@@ -97,11 +91,7 @@ fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
     };
     let mut settings = given.settings.clone();
     if let Some(name) = &given.example {
-        let own = if settings.is_null() {
-            json!({})
-        } else {
-            settings
-        };
+        let own = if settings.is_null() { json!({}) } else { settings };
         settings = merged(example(name)?, own);
     }
     if let Some(mode) = &given.mode {
@@ -162,11 +152,7 @@ impl Given {
             let Some(places) = places else {
                 return Ok(Value::Null);
             };
-            let version = if group.is_empty() {
-                "v1".to_owned()
-            } else {
-                format!("{group}/v1")
-            };
+            let version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
             let metadata = json!({"name": "test", "namespace": "default"});
             let mut object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
             set(&mut object, path, Some(&spec_of_places(places)?))?;
@@ -195,9 +181,7 @@ impl Given {
 fn example(name: &str) -> Result<Value> {
     let text = fs::read_to_string(path(&format!("examples/{name}.yaml")));
     let text = text.with_context(|| format!("there is no example {name}"))?;
-    let first = yaml_serde::Deserializer::from_str(&text)
-        .next()
-        .context("an empty example")?;
+    let first = yaml_serde::Deserializer::from_str(&text).next().context("an empty example")?;
     let mut policy = Value::deserialize(first)?;
     Ok(policy["spec"]["settings"].take())
 }

@@ -38,24 +38,22 @@ fn main() -> Result<ExitCode> {
             cases.extend(row.cases()?.into_iter().map(|case| (row.clone(), case)));
         }
     }
+    if args.module.is_some() {
+        // A host refuses these itself.
+        cases.retain(|(_, case)| case.settings.is_object() && !case.request["userInfo"].is_null());
+    }
     let outcomes = evaluate(&*host(args.module, args.kwctl), &cases);
     if let Some(path) = args.export {
         let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
         let text = lines.join("\n") + "\n";
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let differences: Vec<&String> = outcomes
-        .iter()
-        .filter_map(|(_, difference)| difference.as_ref())
-        .collect();
+    let differences: Vec<&String> =
+        outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
     for difference in &differences {
         eprintln!("{difference}");
     }
-    println!(
-        "{} cases, {} not as the rows say",
-        cases.len(),
-        differences.len()
-    );
+    println!("{} cases, {} not as the rows say", cases.len(), differences.len());
     Ok(if differences.is_empty() && !cases.is_empty() {
         ExitCode::SUCCESS
     } else {
@@ -91,9 +89,7 @@ fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Opti
             scope.spawn(work);
         }
     });
-    let mut outcomes = outcomes
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|(number, _)| *number);
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

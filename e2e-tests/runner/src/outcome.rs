@@ -30,10 +30,7 @@ impl Row {
         }
         let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
         let settings = &case.settings;
-        let _ = write!(
-            report,
-            "\nexpected\n{expected}came\n{actual}settings\n  {settings}\n"
-        );
+        let _ = write!(report, "\nexpected\n{expected}came\n{actual}settings\n  {settings}\n");
         Some(report)
     }
 
@@ -79,11 +76,7 @@ impl Row {
         } else if !after.is_null() {
             actual["after"] = places_of_spec(&pod_spec(&case.request, after)).into();
         }
-        for path in self.given["has"]
-            .as_object()
-            .into_iter()
-            .flat_map(Map::keys)
-        {
+        for path in self.given["has"].as_object().into_iter().flat_map(Map::keys) {
             let value = object.and_then(|object| get(object, path));
             actual["has"][path] = value.cloned().unwrap_or_default();
         }
@@ -92,9 +85,8 @@ impl Row {
             if !entries.is_empty() {
                 let is_whole = entries_of(&self.given[key]).iter().any(Value::is_object);
                 let entries = entries.iter();
-                actual[key] = entries
-                    .map(|one| if is_whole { one.clone() } else { short(one) })
-                    .collect();
+                actual[key] =
+                    entries.map(|one| if is_whole { one.clone() } else { short(one) }).collect();
             }
         }
         let calls = evaluation.calls.iter().map(|(operation, image)| {
@@ -116,9 +108,8 @@ impl Row {
         let mut expect = |key: &str, value: Value| {
             expected.insert(key.to_owned(), value);
         };
-        let is_repaired = ["after", "has", "changes", "record"]
-            .iter()
-            .any(|key| given(key).is_some());
+        let is_repaired =
+            ["after", "has", "changes", "record"].iter().any(|key| given(key).is_some());
         expect("rejected", Value::Null);
         if let Some(rejected) = given("rejected") {
             let is_update = case.request["operation"] == "UPDATE";
@@ -145,10 +136,7 @@ impl Row {
             }
         }
         let calls = &evaluation.calls;
-        if let Some((_, image)) = calls
-            .iter()
-            .find(|(_, image)| !case.registries.knows(image))
-        {
+        if let Some((_, image)) = calls.iter().find(|(_, image)| !case.registries.knows(image)) {
             expect("registry", format!("an answer for {image}").into());
         }
         let mut images = case.registries.images();
@@ -164,10 +152,8 @@ impl Row {
 fn is_as_expected(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> bool {
     let is_sentences = ["invalid", "rejected", "warned"].contains(&key);
     if is_sentences && !expected.is_null() && (key == "warned" || !actual.is_null()) {
-        let expected: Vec<String> = lines(expected)
-            .iter()
-            .flat_map(|line| repeated(line))
-            .collect();
+        let expected: Vec<String> =
+            lines(expected).iter().flat_map(|line| repeated(line)).collect();
         let actual = lines(actual);
         let mut both = actual.iter().zip(&expected);
         return actual.len() == expected.len()
@@ -230,12 +216,7 @@ fn short(entry: &Value) -> Value {
     };
     let words: Vec<&str> = keys.iter().map(|key| text(&entry[key])).collect();
     let is_asked = entry["asked"] != false;
-    format!(
-        "{}{}",
-        words.join(" "),
-        if is_asked { "" } else { " (not asked)" }
-    )
-    .into()
+    format!("{}{}", words.join(" "), if is_asked { "" } else { " (not asked)" }).into()
 }
 
 /// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its
@@ -245,9 +226,7 @@ fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
     if let Some((start, words)) = line.split_once(" …") {
         let rest = sentence.strip_prefix(start);
         return rest.is_some_and(|rest| rest.starts_with([' ', ':']))
-            && words
-                .split_whitespace()
-                .all(|word| has_word(&sentence, word));
+            && words.split_whitespace().all(|word| has_word(&sentence, word));
     }
     if !is_short(&line) {
         return sentence == line;
@@ -272,9 +251,7 @@ fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
     } else if entries.iter().all(|entry| entry.get("more").is_none()) {
         return false;
     }
-    let mut needed = needed
-        .iter()
-        .filter(|word| !word.trim_matches('_').is_empty());
+    let mut needed = needed.iter().filter(|word| !word.trim_matches('_').is_empty());
     needed.all(|word| has_word(&sentence, word))
 }
 

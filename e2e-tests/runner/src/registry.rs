@@ -56,16 +56,12 @@ impl Registries {
                     let repository = repository(image);
                     for (child, words) in known.children() {
                         let answer = words.map_or(Ok(child.clone()), |words| Err(failure(&words)));
-                        answers
-                            .digests
-                            .insert(name(&format!("{repository}@{child}")), answer);
+                        answers.digests.insert(name(&format!("{repository}@{child}")), answer);
                     }
                     let entries = index
                         .as_ref()
                         .map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
-                    answers
-                        .indexes
-                        .insert(name(&format!("{repository}@{digest}")), entries);
+                    answers.indexes.insert(name(&format!("{repository}@{digest}")), entries);
                     Ok(digest.clone())
                 }
             };
@@ -106,10 +102,7 @@ impl Registries {
 
     /// Whether a row says something about this image.
     pub(crate) fn knows(&self, image: &str) -> bool {
-        !self
-            .find(image)
-            .digest
-            .is_err_and(|error| error == NO_ANSWER)
+        !self.find(image).digest.is_err_and(|error| error == NO_ANSWER)
     }
 
     fn find(&self, image: &str) -> Found {
@@ -118,9 +111,8 @@ impl Registries {
         }
         // An index or one of its manifests, by its digest.
         for (name, known) in &self.images {
-            let Some(digest) = image
-                .strip_prefix(repository(name))
-                .and_then(|rest| rest.strip_prefix('@'))
+            let Some(digest) =
+                image.strip_prefix(repository(name)).and_then(|rest| rest.strip_prefix('@'))
             else {
                 continue;
             };
@@ -128,10 +120,8 @@ impl Registries {
             if found.digest.as_deref() == Ok(digest) {
                 return found;
             }
-            if let Some((_, failure)) = known
-                .children()
-                .into_iter()
-                .find(|(child, _)| child == digest)
+            if let Some((_, failure)) =
+                known.children().into_iter().find(|(child, _)| child == digest)
             {
                 return Found::manifest(match failure {
                     Some(words) => Err(host_error(&words, image)),
@@ -180,10 +170,7 @@ impl Found {
             "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": whole_digests("sha256:c…"), "size": 2},
             "layers": [],
         });
-        Self {
-            digest,
-            manifest: Ok(manifest),
-        }
+        Self { digest, manifest: Ok(manifest) }
     }
 }
 
@@ -226,42 +213,23 @@ impl Image {
         let Self::Index { platforms, .. } = self else {
             return Vec::new();
         };
-        let entries = platforms
-            .iter()
-            .zip(self.children())
-            .map(|(platform, (digest, _))| {
-                let platform = platform.split(' ').next().unwrap_or_default();
-                let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
-                IndexEntry {
-                    os: os.to_owned(),
-                    architecture: architecture.to_owned(),
-                    digest,
-                }
-            });
+        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
+            let platform = platform.split(' ').next().unwrap_or_default();
+            let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
+            IndexEntry { os: os.to_owned(), architecture: architecture.to_owned(), digest }
+        });
         entries.collect()
     }
 
     /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
     fn children(&self) -> Vec<(String, Option<String>)> {
-        let Self::Index {
-            digest, platforms, ..
-        } = self
-        else {
+        let Self::Index { digest, platforms, .. } = self else {
             return Vec::new();
         };
-        let first = digest
-            .trim_start_matches("sha256:")
-            .chars()
-            .next()
-            .unwrap_or('0');
+        let first = digest.trim_start_matches("sha256:").chars().next().unwrap_or('0');
         let children = platforms.iter().enumerate().map(|(number, platform)| {
             let digest = whole_digests(&format!("sha256:{first}{:x}…", 10 + number));
-            (
-                digest,
-                platform
-                    .split_once(' ')
-                    .map(|(_, failure)| failure.to_owned()),
-            )
+            (digest, platform.split_once(' ').map(|(_, failure)| failure.to_owned()))
         });
         children.collect()
     }
@@ -273,10 +241,9 @@ fn host_error(words: &str, image: &str) -> String {
     match words {
         "not found" => registry_error("manifest unknown", image),
         "denied" => format!("Fail to interact with OCI registry: Not authorized: url {url}"),
-        "rate limited" => registry_error(
-            "You have reached your unauthenticated pull rate limit.",
-            image,
-        ),
+        "rate limited" => {
+            registry_error("You have reached your unauthenticated pull rate limit.", image)
+        }
         "unreachable" => {
             format!("Fail to interact with OCI registry: error sending request for url ({url})")
         }
@@ -300,8 +267,6 @@ fn registry_error(says: &str, image: &str) -> String {
 
 fn url(image: &str) -> String {
     let (registry, repository) = image.split_once('/').unwrap_or(("docker.io", image));
-    let (name, reference) = repository
-        .split_once(['@', ':'])
-        .unwrap_or((repository, "latest"));
+    let (name, reference) = repository.split_once(['@', ':']).unwrap_or((repository, "latest"));
     format!("https://{registry}/v2/{name}/manifests/{reference}")
 }

@@ -22,18 +22,14 @@ fn sentences(text: &str) -> Vec<Vec<String>> {
             .filter(|word| !word.is_empty())
             .collect()
     });
-    sentences
-        .filter(|words: &Vec<String>| !words.is_empty())
-        .collect()
+    sentences.filter(|words: &Vec<String>| !words.is_empty()).collect()
 }
 
 /// All strings of a value, and the names in it only if `key` is a name.
 fn strings<'a>(value: &'a Value, key: Option<&str>, found: &mut BTreeSet<&'a str>) {
     match value {
         Value::String(text) if key.is_none_or(|key| key == "name") => drop(found.insert(text)),
-        Value::Array(list) => list
-            .iter()
-            .for_each(|one| strings(one, key.and(Some("")), found)),
+        Value::Array(list) => list.iter().for_each(|one| strings(one, key.and(Some("")), found)),
         Value::Object(object) => {
             for (name, value) in object {
                 strings(value, key.and(Some(name)), found);
@@ -54,33 +50,20 @@ fn templates(case: &Case, evaluation: &Evaluation) -> Vec<Template> {
             || values.contains(word)
     };
     let answer = &evaluation.answer;
-    let warnings = answer["warnings"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let texts = evaluation
-        .invalid
-        .as_deref()
-        .into_iter()
-        .chain(answer["message"].as_str())
-        .chain(warnings);
+    let warnings = answer["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let texts =
+        evaluation.invalid.as_deref().into_iter().chain(answer["message"].as_str()).chain(warnings);
     let words = texts.flat_map(sentences);
     words
         .map(|words| {
-            words
-                .into_iter()
-                .map(|word| Some(word).filter(|word| !is_value(word)))
-                .collect()
+            words.into_iter().map(|word| Some(word).filter(|word| !is_value(word))).collect()
         })
         .collect()
 }
 
 /// Each three words in a row. Any value may stand between the first and the last of them.
 fn three_words(words: &[Option<String>]) -> impl Iterator<Item = [Option<String>; 3]> {
-    let windows = words
-        .windows(3)
-        .filter(|three| three[0].is_some() && three[2].is_some());
+    let windows = words.windows(3).filter(|three| three[0].is_some() && three[2].is_some());
     windows.map(|three| [three[0].clone(), three[1].clone(), three[2].clone()])
 }
 
@@ -92,11 +75,7 @@ fn quotes(page: &str) -> Vec<Quote> {
     let mut quotes = Vec::new();
     for (number, part) in page.split("```").enumerate() {
         if number % 2 == 0 {
-            let code = part
-                .split('`')
-                .skip(1)
-                .step_by(2)
-                .filter(|code| !code.contains('\n'));
+            let code = part.split('`').skip(1).step_by(2).filter(|code| !code.contains('\n'));
             quotes.extend(code.map(|code| (code.to_owned(), true)));
         } else if let Some((_, folded)) = part.split_once(">-\n") {
             quotes.push((folded.replace('\n', " "), false));
@@ -113,9 +92,7 @@ fn quotes(page: &str) -> Vec<Quote> {
 /// Whether words are a sentence, or a part of one.
 fn is_produced(words: &[String], is_part: bool, templates: &BTreeSet<Template>) -> bool {
     let fits = |part: &[Option<String>]| {
-        part.iter()
-            .zip(words)
-            .all(|(known, word)| known.as_ref().is_none_or(|known| known == word))
+        part.iter().zip(words).all(|(known, word)| known.as_ref().is_none_or(|known| known == word))
     };
     templates.iter().any(|template| {
         (is_part || template.len() == words.len()) && template.windows(words.len()).any(fits)
@@ -127,16 +104,10 @@ fn each_message_on_a_page_comes_out_of_a_row() {
     let mut produced = BTreeSet::new();
     for row in rows().expect("the rows") {
         for case in row.cases().expect("the cases") {
-            produced.extend(templates(
-                &case,
-                &Native.evaluate(&case).expect("an answer"),
-            ));
+            produced.extend(templates(&case, &Native.evaluate(&case).expect("an answer")));
         }
     }
-    let known: BTreeSet<_> = produced
-        .iter()
-        .flat_map(|template| three_words(template))
-        .collect();
+    let known: BTreeSet<_> = produced.iter().flat_map(|template| three_words(template)).collect();
     let (mut count, mut unknown) = (0, Vec::new());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for folder in ["", "docs", "examples"] {
@@ -167,10 +138,6 @@ fn each_message_on_a_page_comes_out_of_a_row() {
             }
         }
     }
-    assert!(
-        unknown.is_empty(),
-        "no row produces these messages:\n{}",
-        unknown.join("\n")
-    );
+    assert!(unknown.is_empty(), "no row produces these messages:\n{}", unknown.join("\n"));
     assert!(count >= 20, "the pages quote only {count} messages");
 }

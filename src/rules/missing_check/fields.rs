@@ -29,9 +29,7 @@ const COPIED: [&str; 10] = [
 /// # Errors
 /// Why none is added.
 pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize), WhyNot> {
-    let after_checks = checks(examination)
-        .map(|check| check.index.saturating_add(1))
-        .next_back();
+    let after_checks = checks(examination).map(|check| check.index.saturating_add(1)).next_back();
     let last_named = last_named(examination);
     let after_named = last_named.map(|place| place.index.saturating_add(1));
     let mut why_not = WhyNot::NothingToCopy;
@@ -39,20 +37,10 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
         match copy(examination, check) {
             Ok(Some(container)) => return Ok((container, after_checks.unwrap_or_default())),
             Ok(None) => {}
-            Err(field) => {
-                why_not = WhyNot::UnknownField {
-                    check: check.name.to_string(),
-                    field,
-                }
-            }
+            Err(field) => why_not = WhyNot::UnknownField { check: check.name.to_string(), field },
         }
     }
-    let template = examination
-        .settings
-        .image_checks
-        .template
-        .as_ref()
-        .ok_or(why_not)?;
+    let template = examination.settings.image_checks.template.as_ref().ok_or(why_not)?;
     fits(template, examination, last_named)?;
     let mut container = Container::clone(&template.0);
     if examination.spec.has_resources() {
@@ -73,10 +61,8 @@ fn checks<'e, 'o>(
 /// The last init container that `imageChecks.after` names.
 fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>> {
     let patterns = &examination.settings.image_checks.after;
-    let mut init_containers = examination
-        .places
-        .iter()
-        .filter(|place| place.list == List::InitContainers);
+    let mut init_containers =
+        examination.places.iter().filter(|place| place.list == List::InitContainers);
     init_containers.rfind(|place| patterns.iter().any(|pattern| pattern.matches(&place.name)))
 }
 
@@ -108,19 +94,14 @@ fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Conta
     if let Some(Value::Object(resources)) = fields.get_mut("resources") {
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
-    json::container(&Value::Object(fields))
-        .map(Some)
-        .map_err(|wrong| wrong.path)
+    json::container(&Value::Object(fields)).map(Some).map_err(|wrong| wrong.path)
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the `subPathExpr` of a mount.
 fn uses_environment(check: &Value) -> bool {
-    let sub_paths = elements(check, "volumeMounts")
-        .iter()
-        .filter_map(|mount| mount.get("subPathExpr"));
-    let mut texts = sub_paths
-        .chain(elements(check, "command"))
-        .chain(elements(check, "args"));
+    let sub_paths =
+        elements(check, "volumeMounts").iter().filter_map(|mount| mount.get("subPathExpr"));
+    let mut texts = sub_paths.chain(elements(check, "command")).chain(elements(check, "args"));
     texts.any(|text| text.as_str().is_some_and(|text| text.contains('$')))
 }
 
@@ -135,28 +116,18 @@ fn runs_program_of_mount(check: &Value) -> bool {
     }
     let program = path_parts(program);
     elements(check, "volumeMounts").iter().any(|mount| {
-        let folder = path_parts(
-            mount
-                .get("mountPath")
-                .and_then(Value::as_str)
-                .unwrap_or_default(),
-        );
+        let folder = path_parts(mount.get("mountPath").and_then(Value::as_str).unwrap_or_default());
         !folder.is_empty() && program.starts_with(&folder)
     })
 }
 
 /// The parts of a path, without empty parts and `.`.
 fn path_parts(path: &str) -> Vec<&str> {
-    path.split('/')
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect()
+    path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
 }
 
 fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Checks that the template's volumes are in the Pod, and that `last_named` has filled them.
@@ -169,6 +140,7 @@ fn fits(
     last_named: Option<&Place<'_>>,
 ) -> Result<(), WhyNot> {
     let mounts = template.0.volume_mounts.as_deref().unwrap_or_default();
+    let devices = template.0.volume_devices.as_deref().unwrap_or_default();
     if last_named.is_none()
         && !mounts.is_empty()
         && !examination.settings.image_checks.after.is_empty()
@@ -178,23 +150,17 @@ fn fits(
     let volumes = examination.spec.list(List::Volumes).unwrap_or_default();
     let volumes = volumes.iter().filter_map(|volume| volume.get("name"));
     // The controller of a StatefulSet makes a volume of each claim template.
-    let claims = examination
-        .request
-        .object
-        .pointer("/spec/volumeClaimTemplates")
-        .and_then(Value::as_array);
-    let claims = claims
-        .into_iter()
-        .flatten()
-        .filter_map(|claim| claim.pointer("/metadata/name"));
+    let claims =
+        examination.request.object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+    let claims = claims.into_iter().flatten().filter_map(|claim| claim.pointer("/metadata/name"));
     let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
-    if let Some(volume) = template.volumes().find(|volume| !names.contains(volume)) {
+    let devices = devices.iter().map(|device| &*device.name);
+    let mut volumes = mounts.iter().map(|mount| &*mount.name).chain(devices);
+    if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
         return Err(WhyNot::NoVolume(volume.to_owned()));
     }
     let last_named = last_named.map_or(&[][..], |place| elements(place.value, "volumeMounts"));
-    mounts
-        .iter()
-        .try_for_each(|mount| has_same_sub_path(mount, last_named))
+    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as these mounts.
@@ -203,22 +169,15 @@ fn fits(
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
     let text = |value: &Value, key: &str| {
-        value
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let wanted = [
         mount.sub_path.clone().unwrap_or_default(),
         mount.sub_path_expr.clone().unwrap_or_default(),
     ];
-    let of_volume = mounts
-        .iter()
-        .filter(|other| text(other, "name") == mount.name);
-    let paths: Vec<[String; 2]> = of_volume
-        .map(|other| [text(other, "subPath"), text(other, "subPathExpr")])
-        .collect();
+    let of_volume = mounts.iter().filter(|other| text(other, "name") == mount.name);
+    let paths: Vec<[String; 2]> =
+        of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
     match paths.first() {
         Some([path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),

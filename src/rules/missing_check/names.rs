@@ -16,18 +16,12 @@ pub(super) fn free_names<'e>(
     let prefix = examination.settings.image_checks.first_prefix();
     let places = examination.places.iter();
     let names = places.clone().map(|place| &*place.name);
-    let volumes = examination
-        .spec
-        .list(List::Volumes)
-        .unwrap_or_default()
-        .iter();
+    let volumes = examination.spec.list(List::Volumes).unwrap_or_default().iter();
     let volumes = volumes.filter_map(|volume| volume.get("name").and_then(Value::as_str));
     let mounts = places.flat_map(|place| &place.mounts);
     let mounted = mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER));
-    let numbers = names
-        .chain(volumes)
-        .chain(mounted)
-        .filter_map(|name| number(name.strip_prefix(prefix)?));
+    let numbers =
+        names.chain(volumes).chain(mounted).filter_map(|name| number(name.strip_prefix(prefix)?));
     let taken: BTreeSet<usize> = numbers.collect();
     (0_usize..)
         .filter(move |number| !taken.contains(number))
@@ -36,7 +30,5 @@ pub(super) fn free_names<'e>(
 
 /// A number as this policy writes it. `imagecheck-007` doesn't take the number 7.
 fn number(text: &str) -> Option<usize> {
-    text.parse()
-        .ok()
-        .filter(|number: &usize| number.to_string() == text)
+    text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }

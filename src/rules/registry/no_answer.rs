@@ -25,12 +25,7 @@ impl Reason for NoAnswer {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        format!(
-            "{}'s image {} {}",
-            place.shown_name(),
-            place.shown_image(),
-            self.0.problem()
-        )
+        format!("{}'s image {} {}", place.shown_name(), place.shown_image(), self.0.problem())
     }
 
     fn help(&self, _: &Place<'_>) -> String {

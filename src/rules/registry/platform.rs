@@ -23,10 +23,7 @@ pub(super) struct MissingPlatform {
 impl MissingPlatform {
     /// The reason of the finding. `field` is the path of the field that asks for the platform.
     pub(super) fn reason(self, field: String) -> impl Reason {
-        Missing {
-            platform: self,
-            field,
-        }
+        Missing { platform: self, field }
     }
 }
 
@@ -46,21 +43,14 @@ pub(super) fn missing(
     let Some(index) = session.index(image.question(&name(digest)))? else {
         return Ok(None);
     };
-    let entries = index
-        .manifests()
-        .iter()
-        .filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
-    let entries: Vec<_> = entries
-        .filter(|(_, platform)| !is_attestation(platform))
-        .collect();
+    let entries =
+        index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
+    let entries: Vec<_> = entries.filter(|(_, platform)| !is_attestation(platform)).collect();
     if entries.is_empty() {
         return Ok(None);
     }
     for wanted in &platforms.wanted {
-        let fitting: Vec<_> = entries
-            .iter()
-            .filter(|(_, platform)| wanted.is(platform))
-            .collect();
+        let fitting: Vec<_> = entries.iter().filter(|(_, platform)| wanted.is(platform)).collect();
         let mut exists = false;
         for (entry, _) in &fitting {
             exists = exists || has_manifest(session, image, &name(entry.digest().as_ref()))?;
@@ -68,10 +58,7 @@ pub(super) fn missing(
         if !exists {
             let has = entries.iter().map(|(_, platform)| name_of(platform));
             let has = fitting.is_empty().then(|| has.collect());
-            return Ok(Some(MissingPlatform {
-                wanted: wanted.to_string(),
-                has,
-            }));
+            return Ok(Some(MissingPlatform { wanted: wanted.to_string(), has }));
         }
     }
     Ok(None)
@@ -112,18 +99,12 @@ impl Reason for Missing {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image, wanted) = (
-            place.shown_name(),
-            place.shown_image(),
-            shown(&self.platform.wanted),
-        );
+        let (name, image, wanted) =
+            (place.shown_name(), place.shown_image(), shown(&self.platform.wanted));
         match &self.platform.has {
             Some(has) => {
-                let has: Vec<_> = has
-                    .iter()
-                    .take(SHOWN_MAX)
-                    .map(|platform| shown(platform))
-                    .collect();
+                let has: Vec<_> =
+                    has.iter().take(SHOWN_MAX).map(|platform| shown(platform)).collect();
                 format!(
                     "{name}'s image {image} has {} only, but the Pod asks for {wanted}",
                     has.join(", ")

@@ -53,13 +53,11 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
 /// Returns the case that is made from these bytes.
 #[must_use]
 pub fn case(bytes: &[u8]) -> Case {
-    Source(Unstructured::new(bytes))
-        .case()
-        .unwrap_or_else(|_| Case {
-            request: json!({}),
-            settings: json!({}),
-            answers: Answers::default(),
-        })
+    Source(Unstructured::new(bytes)).case().unwrap_or_else(|_| Case {
+        request: json!({}),
+        settings: json!({}),
+        answers: Answers::default(),
+    })
 }
 
 /// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes
@@ -154,19 +152,11 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=3)? {
             images.push(self.repository()?);
         }
-        Ok(Case {
-            request: self.request(&images)?,
-            settings,
-            answers: self.answers(&images)?,
-        })
+        Ok(Case { request: self.request(&images)?, settings, answers: self.answers(&images)? })
     }
 
     fn repository(&mut self) -> Result<&'static str> {
         let is_other = self.chance(1, 2)?;
-        self.word(if is_other {
-            OTHER_REPOSITORIES
-        } else {
-            USUAL_REPOSITORIES
-        })
+        self.word(if is_other { OTHER_REPOSITORIES } else { USUAL_REPOSITORIES })
     }
 }

@@ -147,11 +147,7 @@ fn is_hex(text: &str) -> bool {
 /// Two references name the same image if these texts are equal.
 pub(crate) fn on_node(image: &str) -> String {
     let last = image.rsplit('/').next().unwrap_or_default();
-    if last.contains([':', '@']) {
-        image.to_owned()
-    } else {
-        format!("{image}:latest")
-    }
+    if last.contains([':', '@']) { image.to_owned() } else { format!("{image}:latest") }
 }
 
 /// A pull policy. The values are ordered by strength: `Always` > `IfNotPresent` > `Never`.

@@ -6,12 +6,7 @@ use serde_json::{Value, json};
 pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// The lists of a Pod spec whose entries can have images.
-pub const LISTS: [&str; 4] = [
-    "initContainers",
-    "containers",
-    "ephemeralContainers",
-    "volumes",
-];
+pub const LISTS: [&str; 4] = ["initContainers", "containers", "ephemeralContainers", "volumes"];
 
 /// The elements of the list under a key. Without a list, there are none.
 #[must_use]

@@ -24,21 +24,15 @@ pub(crate) fn names_image(pattern: &str, image: &Reference) -> bool {
     let host = compared_host(&image.registry);
     let names = [
         Some(image.repository.clone()),
-        image
-            .tag
-            .as_ref()
-            .map(|tag| format!("{}:{tag}", image.repository)),
+        image.tag.as_ref().map(|tag| format!("{}:{tag}", image.repository)),
     ];
     let pattern = normalised(pattern);
     let mut names = names.into_iter().flatten();
     match pattern.split_once('/') {
         // A wildcard in a host matches no slash.
         Some((first, rest)) if has_wildcard(first) && first.contains(['.', ':']) => {
-            let is_without_port = || {
-                first
-                    .strip_suffix(":*")
-                    .is_some_and(|first| glob(first, &host))
-            };
+            let is_without_port =
+                || first.strip_suffix(":*").is_some_and(|first| glob(first, &host));
             (glob(first, &host) || is_without_port()) && names.any(|name| glob(rest, &name))
         }
         _ => names.any(|name| glob(&pattern, &format!("{host}/{name}"))),

@@ -88,12 +88,8 @@ pub fn broken_promises(
         events::prepare(&mut case.settings, event);
     }
     accepts_settings(policy, &case.settings)?;
-    let mut story = Story {
-        policy,
-        case: &case,
-        first: Observed::default(),
-        broken: RefCell::default(),
-    };
+    let mut story =
+        Story { policy, case: &case, first: Observed::default(), broken: RefCell::default() };
     story.first = story.run(case.request.clone(), &[])?;
     let story = story;
     if event == Event::Created {
@@ -147,9 +143,7 @@ impl Story<'_> {
 
     fn check(&self, promise: &'static str, is_kept: impl FnOnce() -> Kept) {
         if let Err(details) = is_kept() {
-            self.broken
-                .borrow_mut()
-                .push(BrokenPromise { promise, details });
+            self.broken.borrow_mut().push(BrokenPromise { promise, details });
         }
     }
 
@@ -183,10 +177,7 @@ impl Story<'_> {
             put(&mut case.settings, path, value.clone());
         }
         let observed = observe(self.policy, &case)?;
-        let answered = Answered {
-            case: &case,
-            observed: &observed,
-        };
+        let answered = Answered { case: &case, observed: &observed };
         let promises = answer::PROMISES.iter().chain(&lookups::PROMISES);
         for (promise, is_kept) in promises.chain(&findings::PROMISES) {
             self.check(promise, || is_kept(&answered));

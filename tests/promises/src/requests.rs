@@ -39,11 +39,7 @@ pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
     let spec = &object["spec"];
     let has_shape = |list: &str, entry: &Value| {
         let image = &entry["image"];
-        let is_image = if list == "volumes" {
-            image.is_object()
-        } else {
-            image.is_string()
-        };
+        let is_image = if list == "volumes" { image.is_object() } else { image.is_string() };
         entry.is_object() && (is_image || image.is_null())
     };
     let is_list = |list: &&str| {

@@ -84,7 +84,6 @@ impl<'s> Settings<'s> {
 
     /// Whether the word `UseCached` stands anywhere in the settings of the registry.
     pub(crate) fn uses_cached(self) -> bool {
-        self.get("registry")
-            .is_some_and(|registry| registry.to_string().contains("UseCached"))
+        self.get("registry").is_some_and(|registry| registry.to_string().contains("UseCached"))
     }
 }

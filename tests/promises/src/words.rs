@@ -20,12 +20,8 @@ pub(crate) enum List {
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::InitContainers,
-        Self::Containers,
-        Self::EphemeralContainers,
-        Self::Volumes,
-    ];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::InitContainers, Self::Containers, Self::EphemeralContainers, Self::Volumes];
 
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -127,11 +123,7 @@ impl<'p> Pod<'p> {
             let entries = elements(spec, list.key()).iter().enumerate();
             entries.filter_map(move |(index, entry)| Place::of(list, index, entry, settings))
         });
-        Self {
-            places: places.collect(),
-            spec,
-            settings,
-        }
+        Self { places: places.collect(), spec, settings }
     }
 
     /// The places that this policy examines.
@@ -153,8 +145,7 @@ impl<'p> Pod<'p> {
     /// The containers that start with the Pod, in the order in which they start.
     fn started(&self) -> impl Iterator<Item = &Place<'p>> {
         let apps = self.places.iter();
-        self.init_containers()
-            .chain(apps.filter(|place| place.list == List::Containers))
+        self.init_containers().chain(apps.filter(|place| place.list == List::Containers))
     }
 
     /// Whether a reference can't be parsed. An image ID counts too where the settings need to know the image.
@@ -188,8 +179,7 @@ impl<'p> Pod<'p> {
 
     /// The first init container that is neither a native sidecar nor exempt.
     pub(crate) fn first_init_container(&self) -> Option<&Place<'p>> {
-        self.init_containers()
-            .find(|place| place.ends() && !place.is_exempt)
+        self.init_containers().find(|place| place.ends() && !place.is_exempt)
     }
 
     fn is_after_first(&self, container: &Place) -> bool {
@@ -200,8 +190,7 @@ impl<'p> Pod<'p> {
 
     /// The first container that mounts a volume.
     fn first_to_mount(&self, volume: &Place) -> Option<&Place<'p>> {
-        self.started()
-            .find(|container| container.mounts.contains(volume.name))
+        self.started().find(|container| container.mounts.contains(volume.name))
     }
 
     /// Every app container. With image volumes as checks, also every container and image volume that begins
@@ -241,9 +230,7 @@ impl<'p> Pod<'p> {
     }
 
     fn comes_before(&self, check: &Place, container: &Place) -> bool {
-        let mut earlier = self
-            .init_containers()
-            .filter(|init| init.index < container.index);
+        let mut earlier = self.init_containers().filter(|init| init.index < container.index);
         earlier.any(|init| match check.list {
             List::Volumes => init.mounts.contains(check.name),
             _ => init.index == check.index,

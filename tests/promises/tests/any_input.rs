@@ -35,9 +35,7 @@ fn any_shape_gets_an_answer() {
         let judged = Native.validate_settings(settings.to_string().as_bytes());
         let judged: Value =
             serde_json::from_slice(&judged.expect("an answer")).expect("the answer is JSON");
-        let is_told = judged["message"]
-            .as_str()
-            .is_some_and(|text| !text.is_empty());
+        let is_told = judged["message"].as_str().is_some_and(|text| !text.is_empty());
         assert!(judged["valid"] == true || is_told, "{judged}: {settings}");
         let mut request = case.request.clone();
         request["object"] = any_shape(&request["object"], &bytes(24, number));

@@ -42,9 +42,7 @@ impl ModuleUnderTest {
         payload: &[u8],
     ) -> Result<Vec<u8>, String> {
         let answer = self.0.call(host, operation, payload);
-        answer
-            .map(|answer| answer.bytes)
-            .map_err(|error| format!("call: {error:#}"))
+        answer.map(|answer| answer.bytes).map_err(|error| format!("call: {error:#}"))
     }
 }
 

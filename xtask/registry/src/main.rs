@@ -38,10 +38,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let Args {
-        timeout_seconds,
-        command,
-    } = Args::parse();
+    let Args { timeout_seconds, command } = Args::parse();
     let time_limit = Duration::from_secs(timeout_seconds);
     match run(&command, time_limit) {
         Ok(answer) => {
@@ -52,30 +49,21 @@ fn main() -> ExitCode {
             // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which is
             // removed here.
             let text = format!("{error:?}");
-            eprint!(
-                "{}",
-                text.split("\n\nStack backtrace:")
-                    .next()
-                    .unwrap_or_default()
-            );
+            eprint!("{}", text.split("\n\nStack backtrace:").next().unwrap_or_default());
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(command: &Command, time_limit: Duration) -> Result<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {
             Command::Digest { image } => client::digest(image, time_limit).await,
             Command::Manifest { image } => client::manifest(image, time_limit).await,
-            Command::Push {
-                module,
-                uri,
-                annotations,
-            } => push::push(module, uri, annotations, time_limit).await,
+            Command::Push { module, uri, annotations } => {
+                push::push(module, uri, annotations, time_limit).await
+            }
         }
     })
 }

@@ -59,19 +59,14 @@ fn annotate(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>>
     );
     let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
     let unknown = metadata.keys().find(|key| !KEYS.contains(&key.as_str()));
-    ensure!(
-        unknown.is_none(),
-        "unknown key in the metadata: {unknown:?}"
-    );
+    ensure!(unknown.is_none(), "unknown key in the metadata: {unknown:?}");
     metadata.insert("protocolVersion".to_owned(), json!("v1"));
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
     annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
     annotations["io.kubewarden.policy.usage"] = json!(usage);
     metadata::append(&mut module, &metadata)?;
     // Version 1 of Kubewarden's protocol is the only version.
-    let version = Module::new(&module)?
-        .call(&nothing_granted(), "protocol_version", &[])?
-        .bytes;
+    let version = Module::new(&module)?.call(&nothing_granted(), "protocol_version", &[])?.bytes;
     ensure!(
         version == b"\"v1\"",
         "the policy answered protocol_version with {:?}",
@@ -105,10 +100,7 @@ mod tests {
         let metadata = metadata.expect("metadata");
         assert_eq!(metadata["protocolVersion"], "v1");
         assert_eq!(metadata["mutating"], true);
-        assert_eq!(
-            metadata["annotations"]["io.kubewarden.policy.usage"],
-            "read me"
-        );
+        assert_eq!(metadata["annotations"]["io.kubewarden.policy.usage"], "read me");
         assert!(annotate(annotated, METADATA, "").is_err(), "twice");
     }
 

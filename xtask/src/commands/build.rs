@@ -83,10 +83,7 @@ fn compile() -> Result<PathBuf> {
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(target_directory()?
-        .join(TARGET)
-        .join("release")
-        .join(ARTIFACT))
+    Ok(target_directory()?.join(TARGET).join("release").join(ARTIFACT))
 }
 
 /// A setting that makes Cargo write the same source paths into the module for every user. The messages
@@ -105,9 +102,7 @@ fn same_paths_everywhere(
         fetch()?;
     }
     let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
-    let flags: Vec<String> = registries()
-        .map(|registry| remap(registry.path()))
-        .collect();
+    let flags: Vec<String> = registries().map(|registry| remap(registry.path())).collect();
     // TOML and JSON write a list of strings in the same way.
     let flags = serde_json::to_string(&flags)?;
     Ok(format!("target.{TARGET}.rustflags={flags}"))
@@ -128,9 +123,7 @@ fn target_directory() -> Result<PathBuf> {
     let metadata: Value =
         serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
     let directory = metadata["target_directory"].as_str();
-    Ok(directory
-        .context("cargo metadata names no target directory")?
-        .into())
+    Ok(directory.context("cargo metadata names no target directory")?.into())
 }
 
 /// The output of a program.
@@ -139,10 +132,8 @@ fn target_directory() -> Result<PathBuf> {
 /// When the program can't be run, or when it fails. The error has the program's error output.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {program}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {program}"))?;
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program}: {}", problem.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

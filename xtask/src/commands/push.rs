@@ -26,12 +26,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let metadata =
         metadata.context("the module is not annotated, so that no host would know its rules")?;
     let annotations = serde_json::to_string(&annotations(&metadata))?;
-    let arguments = [
-        "push".as_ref(),
-        args.module.as_os_str(),
-        args.uri.as_ref(),
-        annotations.as_ref(),
-    ];
+    let arguments =
+        ["push".as_ref(), args.module.as_os_str(), args.uri.as_ref(), annotations.as_ref()];
     terminal::print(&client::run(arguments)?)
 }
 

@@ -11,7 +11,7 @@ use xtask::host::evaluation::AdmissionResponse;
 use xtask::host::input::{parse_review, read_settings};
 use xtask::host::module::Module;
 use xtask::host::registry::{Registry, granted};
-use xtask::host::session::Session;
+use xtask::host::session::{Recorder, Session};
 
 use crate::client::Registries;
 use crate::terminal;
@@ -31,7 +31,10 @@ pub(crate) struct Args {
     /// Host capabilities that the policy may use, such as 'oci/*'; none when the list is empty
     #[arg(long, value_name = "CAPABILITY", num_args = 0.., default_values = ["*"])]
     allowed_host_capabilities: Vec<String>,
-    /// Answers the policy's host calls from a recording of kwctl
+    /// Records the policy's host calls and their answers in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_host_capabilities_interactions")]
+    record_host_capabilities_interactions: Option<PathBuf>,
+    /// Answers the policy's host calls from such a recording
     #[arg(long, value_name = "FILE")]
     replay_host_capabilities_interactions: Option<PathBuf>,
     /// The longest wait for a connection to a registry, or for its answer
@@ -46,23 +49,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = read_request(&args.request_path)?;
     let request = parse_review(&text)
         .with_context(|| format!("in request {}", args.request_path.display()))?;
-    let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
+    let mut registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),
-        None => Arc::new(Registries {
-            timeout_seconds: args.oci_timeout_seconds,
-        }),
+        None => Arc::new(Registries { timeout_seconds: args.oci_timeout_seconds }),
     };
+    let recorder = Arc::new(Recorder::new(Arc::clone(&registry)));
+    if args.record_host_capabilities_interactions.is_some() {
+        registry = Arc::clone(&recorder) as _;
+    }
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
     if !validation.valid {
-        bail!(
-            "Provided settings are not valid: {}",
-            validation.message.unwrap_or_default()
-        );
+        bail!("Provided settings are not valid: {}", validation.message.unwrap_or_default());
     }
     let capabilities = granted(args.allowed_host_capabilities.clone(), registry);
-    let answer = module.validate(&capabilities, &settings, &request)?;
-    let response = AdmissionResponse::new(&request, answer)?;
+    let answer = module.validate(&capabilities, &settings, &request);
+    // A recording is saved before an error is reported.
+    if let Some(path) = &args.record_host_capabilities_interactions {
+        recorder.save(path)?;
+    }
+    let response = AdmissionResponse::new(&request, answer?)?;
     terminal::print(&format!("{}\n", serde_json::to_string(&response)?))
 }
 

@@ -47,10 +47,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
-    let module = args
-        .module
-        .clone()
-        .unwrap_or_else(|| root.join("annotated-policy.wasm"));
+    let module = args.module.clone().unwrap_or_else(|| root.join("annotated-policy.wasm"));
     let module = Module::load(&module)?;
     let settings = read_settings(None, Some(&args.settings_json))?;
     for review in &args.reviews {
@@ -142,11 +139,7 @@ fn rows(before: &Value, after: &Value, entries: &[Value]) -> Vec<[String; 4]> {
 /// The lists with images, in the order in which the kubelet pulls the images. Each list has what the table writes
 /// before a name, and the keys of image and pull policy in an element.
 const LISTS: [(&str, &str, [&str; 2]); 4] = [
-    (
-        "volumes",
-        "volume ",
-        ["/image/reference", "/image/pullPolicy"],
-    ),
+    ("volumes", "volume ", ["/image/reference", "/image/pullPolicy"]),
     ("initContainers", "init ", CONTAINER),
     ("containers", "", CONTAINER),
     ("ephemeralContainers", "ephemeral ", CONTAINER),
@@ -157,12 +150,8 @@ const CONTAINER: [&str; 2] = ["/image", "/imagePullPolicy"];
 /// The name, the image and the pull policy of each container and image volume of a Pod, or of the pod template
 /// in a workload.
 fn places(object: &Value) -> Vec<[String; 3]> {
-    let pointers = [
-        "/spec/jobTemplate/spec/template/spec",
-        "/spec/template/spec",
-        "/template/spec",
-        "/spec",
-    ];
+    let pointers =
+        ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec", "/template/spec", "/spec"];
     let spec = pointers.iter().find_map(|pointer| object.pointer(pointer));
     let mut places = Vec::new();
     for (list, kind, [image, pull_policy]) in LISTS {

@@ -98,9 +98,7 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
 /// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that the policy sees
 /// the keys of each object sorted.
 pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
-    json!({ "request": request, "settings": settings })
-        .to_string()
-        .into_bytes()
+    json!({ "request": request, "settings": settings }).to_string().into_bytes()
 }
 
 #[cfg(test)]
@@ -127,12 +125,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_request_is_an_error() {
-        for text in [
-            "[]",
-            "{",
-            r#"{"kind":"AdmissionReview"}"#,
-            r#"{"kind":"Pod"}"#,
-        ] {
+        for text in ["[]", "{", r#"{"kind":"AdmissionReview"}"#, r#"{"kind":"Pod"}"#] {
             assert!(parse_review(text).is_err(), "{text}");
         }
     }

@@ -92,10 +92,7 @@ impl Module {
                 function.call(&mut store, ())?;
             }
         }
-        let lengths = (
-            u32::try_from(operation.len())?,
-            u32::try_from(payload.len())?,
-        );
+        let lengths = (u32::try_from(operation.len())?, u32::try_from(payload.len())?);
         let succeeded = instance
             .get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?
             .call(&mut store, lengths)?;
@@ -106,11 +103,7 @@ impl Module {
         if succeeded != 1 {
             bail!("the policy answered with an error: {}", guest.error);
         }
-        Ok(Answer {
-            bytes: guest.answer,
-            instructions,
-            memory_bytes: u64::try_from(memory_bytes)?,
-        })
+        Ok(Answer { bytes: guest.answer, instructions, memory_bytes: u64::try_from(memory_bytes)? })
     }
 }
 
@@ -177,9 +170,7 @@ fn write(
 ) -> wasmtime::Result<()> {
     let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
     let value = value(data);
-    let place = bytes
-        .get_mut(at as usize..)
-        .and_then(|rest| rest.get_mut(..value.len()));
+    let place = bytes.get_mut(at as usize..).and_then(|rest| rest.get_mut(..value.len()));
     let place =
         place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
     place.copy_from_slice(value);
@@ -198,22 +189,14 @@ fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
                 write(&mut guest, payload, |guest| &guest.payload)
             },
         )?
-        .func_wrap(
-            "wapc",
-            "__guest_response",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                guest.data_mut().answer = read(&mut guest, at, length)?;
-                wasmtime::Result::Ok(())
-            },
-        )?
-        .func_wrap(
-            "wapc",
-            "__guest_error",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                guest.data_mut().error = text(&mut guest, at, length)?;
-                wasmtime::Result::Ok(())
-            },
-        )?
+        .func_wrap("wapc", "__guest_response", |mut guest: Host<'_>, at: u32, length: u32| {
+            guest.data_mut().answer = read(&mut guest, at, length)?;
+            wasmtime::Result::Ok(())
+        })?
+        .func_wrap("wapc", "__guest_error", |mut guest: Host<'_>, at: u32, length: u32| {
+            guest.data_mut().error = text(&mut guest, at, length)?;
+            wasmtime::Result::Ok(())
+        })?
         .func_wrap("wapc", "__host_call", answer_host_call)?
         .func_wrap("wapc", "__host_response", |mut guest: Host<'_>, at: u32| {
             write(&mut guest, at, |guest| guest.host_text(false))
@@ -227,14 +210,10 @@ fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         .func_wrap("wapc", "__host_error_len", |guest: Host<'_>| {
             u32::try_from(guest.data().host_text(true).len()).map_err(Into::into)
         })?
-        .func_wrap(
-            "wapc",
-            "__console_log",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                eprintln!("policy log: {}", text(&mut guest, at, length)?);
-                wasmtime::Result::Ok(())
-            },
-        )?;
+        .func_wrap("wapc", "__console_log", |mut guest: Host<'_>, at: u32, length: u32| {
+            eprintln!("policy log: {}", text(&mut guest, at, length)?);
+            wasmtime::Result::Ok(())
+        })?;
     Ok(())
 }
 
@@ -285,9 +264,7 @@ mod tests {
     }
 
     fn call(policy: &Module) -> Answer {
-        policy
-            .call(&nothing_granted(), "x", b"")
-            .expect("an answer")
+        policy.call(&nothing_granted(), "x", b"").expect("an answer")
     }
 
     #[test]
@@ -314,9 +291,6 @@ mod tests {
         // `drop` costs no fuel. So the two additional `i32.const` of the start count, and two instructions
         // that enlarge the memory.
         assert_eq!(more.instructions - empty.instructions, 4);
-        assert_eq!(
-            [empty.memory_bytes, more.memory_bytes],
-            [65_536, 3 * 65_536]
-        );
+        assert_eq!([empty.memory_bytes, more.memory_bytes], [65_536, 3 * 65_536]);
     }
 }

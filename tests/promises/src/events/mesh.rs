@@ -19,11 +19,7 @@ pub enum Mesh {
 
 impl Mesh {
     /// All variants.
-    pub const ALL: [Self; 3] = [
-        Self::NativeSidecar,
-        Self::LastContainer,
-        Self::FirstContainer,
-    ];
+    pub const ALL: [Self; 3] = [Self::NativeSidecar, Self::LastContainer, Self::FirstContainer];
 
     /// Injects an init container and a proxy into a Pod. A Pod with such a proxy is not changed, nor is a Pod
     /// on the host's network. A Windows Pod is not changed either, because the proxies are programs for Linux.
@@ -50,11 +46,7 @@ impl Mesh {
         }
         list_mut(spec, "initContainers").push(init_container);
         let containers = list_mut(spec, "containers");
-        let index = if self == Self::FirstContainer {
-            0
-        } else {
-            containers.len()
-        };
+        let index = if self == Self::FirstContainer { 0 } else { containers.len() };
         containers.insert(index, proxy);
     }
 }

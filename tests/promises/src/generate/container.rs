@@ -28,27 +28,17 @@ impl Source<'_> {
             return Ok(format!("r.example.com/{}:v1", "long-name/".repeat(20) + "x").into());
         }
         let repository = self.pick(repositories)?;
-        let among = if self.chance(1, 4)? {
-            SUFFIXES.len()
-        } else {
-            3
-        };
+        let among = if self.chance(1, 4)? { SUFFIXES.len() } else { 3 };
         let suffix = self.pick(&SUFFIXES[..among])?;
-        let digest = if self.chance(1, 4)? {
-            format!("@{}", self.pick(&DIGESTS)?)
-        } else {
-            String::new()
-        };
+        let digest =
+            if self.chance(1, 4)? { format!("@{}", self.pick(&DIGESTS)?) } else { String::new() };
         Ok(format!("{repository}{suffix}{digest}").into())
     }
 
     /// Returns a pull policy for an image. `None` means that the field is left out.
     pub(super) fn pull_policy(&mut self, image: &Value) -> Result<Option<Value>> {
         if self.chance(1, 12)? {
-            return Ok(self
-                .0
-                .choose(&[None, Some(Value::Null), Some("".into())])?
-                .clone());
+            return Ok(self.0.choose(&[None, Some(Value::Null), Some("".into())])?.clone());
         }
         // If the author sets no pull policy, a webhook sees the default of the API server. So some
         // containers get this default.

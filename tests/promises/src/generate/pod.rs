@@ -129,11 +129,7 @@ impl Source<'_> {
             0 => inits.iter_mut().take(1).for_each(&mut put),
             1 => containers.iter_mut().for_each(&mut put),
             2 => containers.iter_mut().take(1).for_each(&mut put),
-            3 => inits
-                .iter_mut()
-                .chain(containers)
-                .take(2)
-                .for_each(&mut put),
+            3 => inits.iter_mut().chain(containers).take(2).for_each(&mut put),
             4 => {
                 for container in inits.iter_mut().chain(containers) {
                     if self.chance(1, 3)? {
@@ -151,11 +147,7 @@ impl Source<'_> {
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});
-        let containers = if self.chance(1, 2)? {
-            inits
-        } else {
-            containers
-        };
+        let containers = if self.chance(1, 2)? { inits } else { containers };
         for container in containers.iter_mut().take(1) {
             list_mut(container, "volumeDevices").push(device.clone());
         }

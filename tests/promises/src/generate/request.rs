@@ -76,9 +76,7 @@ impl Source<'_> {
             let no_user = [json!(null), json!({}), json!({"username": ""})];
             request["userInfo"] = self.0.choose(&no_user)?.clone();
             if request["userInfo"].is_null() && self.chance(1, 2)? {
-                request
-                    .as_object_mut()
-                    .map(|request| request.remove("userInfo"));
+                request.as_object_mut().map(|request| request.remove("userInfo"));
             }
             // Makes the object the mirror Pod of a static Pod, or a Pod that only claims to be a
             // mirror Pod.
@@ -107,12 +105,7 @@ impl Source<'_> {
         }
         if is_pod && self.chance(1, 3)? {
             request["subResource"] = self
-                .pick(&[
-                    "ephemeralcontainers",
-                    "ephemeralcontainers",
-                    "resize",
-                    "status",
-                ])?
+                .pick(&["ephemeralcontainers", "ephemeralcontainers", "resize", "status"])?
                 .into();
             let images = [self.repository()?];
             let mut stored = Vec::new();
@@ -183,10 +176,8 @@ impl Source<'_> {
 /// Whether no two init containers have the same name, and no two app containers either.
 fn has_unique_names(pod: &Value) -> bool {
     ["initContainers", "containers"].iter().all(|list| {
-        let names: Vec<&Value> = elements(&pod["spec"], list)
-            .iter()
-            .map(|one| &one["name"])
-            .collect();
+        let names: Vec<&Value> =
+            elements(&pod["spec"], list).iter().map(|one| &one["name"]).collect();
         let repeats = |index: usize| names[..index].contains(&names[index]);
         !(0..names.len()).any(repeats)
     })

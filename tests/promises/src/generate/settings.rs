@@ -10,13 +10,7 @@ use crate::settings::Settings;
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
 /// The settings that say what to do after a failed lookup.
-const ON: [&str; 5] = [
-    "onNotFound",
-    "onDenied",
-    "onRateLimited",
-    "onUnreachable",
-    "onUnknown",
-];
+const ON: [&str; 5] = ["onNotFound", "onDenied", "onRateLimited", "onUnreachable", "onUnknown"];
 
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
@@ -28,12 +22,7 @@ impl Source<'_> {
             let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
             put(&mut settings, "pullOnce", pull_once.into());
         }
-        for key in [
-            "requireAlways",
-            "defaultAlways",
-            "forbidAlways",
-            "forbidNever",
-        ] {
+        for key in ["requireAlways", "defaultAlways", "forbidAlways", "forbidNever"] {
             if self.chance(1, 5)? {
                 let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
@@ -114,11 +103,7 @@ impl Source<'_> {
     fn registry(&mut self) -> Result<Value> {
         let mut registry = self.actions()?;
         registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
-        registry["images"] = if self.chance(1, 5)? {
-            self.image_patterns()?
-        } else {
-            json!(["*"])
-        };
+        registry["images"] = if self.chance(1, 5)? { self.image_patterns()? } else { json!(["*"]) };
         if self.chance(1, 6)? {
             registry["skipImages"] = self.image_patterns()?;
         }

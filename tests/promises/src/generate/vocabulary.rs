@@ -23,27 +23,16 @@ pub(super) const OTHER_REPOSITORIES: &str = "r.example.com/tools web ghcr.io/tea
     app.example.com/x-y/z__1 r.example.com:5000/team/app r.example.com:05000/team/app \
     R.example.com:0443/team/app index.docker.io:443/library/app";
 /// What stands behind a repository. The first three are picked more often.
-pub(super) const SUFFIXES: [&str; 7] = [
-    "",
-    ":latest",
-    ":v1",
-    ":v2",
-    ":16",
-    ":1.29-alpine",
-    ":Latest",
-];
+pub(super) const SUFFIXES: [&str; 7] =
+    ["", ":latest", ":v1", ":v2", ":16", ":1.29-alpine", ":Latest"];
 /// Texts that the kubelet can't read as a reference.
 pub(super) const BAD_IMAGES: &str = "NGINX $(IMG) app: http://r.example.com/a a//b app@latest \
     app:v1@sha256:abc 1111111111111111111111111111111111111111111111111111111111111111";
 /// More of them, with white space, or with characters that nobody sees.
 pub(super) const ODD_IMAGES: [&str; 5] = ["", "  ", "ngi nx", "ng\u{202e}i\u{200b}nx", "a\u{7}b"];
 /// IDs of images on a node, and a repository and a tag that look like an ID.
-pub(super) const IMAGE_IDS: [&str; 4] = [
-    ANSWERED_DIGESTS[0],
-    "sha256:abc",
-    "sha256:xyz",
-    "docker.io/library/sha256:abc",
-];
+pub(super) const IMAGE_IDS: [&str; 4] =
+    [ANSWERED_DIGESTS[0], "sha256:abc", "sha256:xyz", "docker.io/library/sha256:abc"];
 /// Image patterns for settings, apart from `*`.
 pub(super) const IMAGE_PATTERNS: &str = "app app:v* app:v1 app:latest */app *:latest *:v? \
     docker.io/* docker.io/library/app:v1 index.docker.io/library/app r.example.com/* \

@@ -13,21 +13,12 @@ pub(super) const PROMISES: [OfAnswer; 9] = [
     ("an-answer-accepts-or-says-why-not", accepts_or_says_why_not),
     ("the-code-says-if-trying-again-helps", has_the_right_code),
     ("warnings-are-at-most-ten-lines", warns_in_few_lines),
-    (
-        "texts-of-the-object-do-no-harm",
-        shows_no_control_characters,
-    ),
+    ("texts-of-the-object-do-no-harm", shows_no_control_characters),
     ("no-secret-is-shown", shows_no_secret),
     ("no-sentence-looks-like-a-network-error", is_not_retried),
-    (
-        "the-audit-annotations-are-short-and-sorted",
-        is_short_and_sorted,
-    ),
+    ("the-audit-annotations-are-short-and-sorted", is_short_and_sorted),
     ("what-is-not-examined-is-accepted-untouched", is_left_alone),
-    (
-        "only-what-is-new-in-a-pod-is-changed",
-        changes_only_what_is_new,
-    ),
+    ("only-what-is-new-in-a-pod-is-changed", changes_only_what_is_new),
 ];
 
 /// The largest size of the record and of an audit annotation, in bytes.
@@ -159,17 +150,9 @@ fn is_left_alone(answered: &Answered) -> Kept {
         Value::Object(members) => members.is_empty(),
         _ => false,
     };
-    let parts = [
-        "code",
-        "message",
-        "warnings",
-        "audit_annotations",
-        "mutated_object",
-    ];
+    let parts = ["code", "message", "warnings", "audit_annotations", "mutated_object"];
     let is_right = answer["accepted"] == true && parts.iter().all(|key| is_empty(key));
-    hold(is_right && answered.observed.calls.is_empty(), || {
-        answer.to_string()
-    })
+    hold(is_right && answered.observed.calls.is_empty(), || answer.to_string())
 }
 
 /// Only mode `Fix` changes anything, and only in Pods. At an UPDATE of a Pod only images of containers that got
@@ -181,9 +164,7 @@ fn changes_only_what_is_new(answered: &Answered) -> Kept {
         return Ok(());
     }
     let is_allowed = answered.settings().mode() == "Fix" && is_pod(request);
-    hold(is_allowed && template_path(request).is_none(), || {
-        answer.to_string()
-    })?;
+    hold(is_allowed && template_path(request).is_none(), || answer.to_string())?;
     if request["operation"] != "UPDATE" {
         return Ok(());
     }

@@ -77,9 +77,7 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;
         let repaired = Pod::read(&repaired["spec"], story.settings());
-        let covered = repaired
-            .guarded()
-            .filter(|place| repaired.is_covered(place));
+        let covered = repaired.guarded().filter(|place| repaired.is_covered(place));
         let covered: Vec<_> = covered.collect();
         let again = again.object_after(&request);
         let pod = Pod::read(&again["spec"], story.settings());
@@ -138,9 +136,7 @@ fn debug(story: &Story) -> Kept {
     };
     let mut request = debugged(&story.case.request, &stored);
     let container = request["object"]["spec"]["ephemeralContainers"].as_array();
-    let image = container
-        .and_then(|list| list.last())
-        .map(|one| text(&one["image"]));
+    let image = container.and_then(|list| list.last()).map(|one| text(&one["image"]));
     let image = image.unwrap_or_default();
     let matches = |key: &str| story.settings().matches(&format!("images.{key}"), image);
     if matches("requireAlways") && matches("forbidAlways") {
@@ -149,10 +145,7 @@ fn debug(story: &Story) -> Kept {
     let observed = story.must_accept(request.clone(), &[])?;
     let after = observed.object_after(&request);
     let is_kept = LISTS.iter().all(|list| {
-        let (stored, after) = (
-            elements(&stored["spec"], list),
-            elements(&after["spec"], list),
-        );
+        let (stored, after) = (elements(&stored["spec"], list), elements(&after["spec"], list));
         let added = usize::from(*list == "ephemeralContainers");
         after.len() == stored.len() + added && after.starts_with(stored)
     });

@@ -12,10 +12,7 @@ pub(super) const PROMISES: [OfRepair; 7] = [
     ("require-always-holds", always_is_required),
     ("forbid-always-holds", always_is_forbidden),
     ("forbid-never-holds", never_is_forbidden),
-    (
-        "a-pulled-image-is-not-asked-for-again",
-        nothing_is_pulled_twice,
-    ),
+    ("a-pulled-image-is-not-asked-for-again", nothing_is_pulled_twice),
 ];
 
 fn no(wrong: Option<&Place>) -> Kept {

@@ -14,24 +14,18 @@ pub(super) fn only_repairs_change(repaired: &Repaired) -> Kept {
     for list in LISTS {
         let [old, new] = [&mut old, &mut new].map(|spec| taken(spec, list));
         let problem = of_list(&old, &new, list, repaired.settings());
-        hold(problem.is_none(), || {
-            format!("{list}: {}", problem.unwrap_or_default())
-        })?;
+        hold(problem.is_none(), || format!("{list}: {}", problem.unwrap_or_default()))?;
     }
-    hold(before == after && old == new, || {
-        "a field outside of the lists changed".to_owned()
-    })
+    hold(before == after && old == new, || "a field outside of the lists changed".to_owned())
 }
 
 /// Returns an object without its record. `annotations` and `metadata` are left out if nothing else is in
 /// them, because writing a record may have created them.
 fn without_record(object: &Value) -> Value {
     let mut object = object.clone();
-    for (pointer, key) in [
-        ("/metadata/annotations", RECORD),
-        ("/metadata", "annotations"),
-        ("", "metadata"),
-    ] {
+    for (pointer, key) in
+        [("/metadata/annotations", RECORD), ("/metadata", "annotations"), ("", "metadata")]
+    {
         let members = object.pointer_mut(pointer).and_then(Value::as_object_mut);
         if let Some(members) = members {
             let is_empty =

@@ -14,20 +14,15 @@ const ANNOTATIONS_BYTES: usize = 256 * 1024;
 fn differences(repaired: &Repaired) -> Vec<Value> {
     let mut entries = Vec::new();
     for (old, new) in repaired.pairs() {
-        for (field, from, to) in [
-            ("image", old.image, new.image),
-            ("pull policy", old.written, new.written),
-        ] {
+        for (field, from, to) in
+            [("image", old.image, new.image), ("pull policy", old.written, new.written)]
+        {
             if from != to {
                 entries.push(json!([new.path(field), new.name, from, to]));
             }
         }
     }
-    let added = repaired
-        .new
-        .places
-        .iter()
-        .filter(|new| repaired.is_added(new));
+    let added = repaired.new.places.iter().filter(|new| repaired.is_added(new));
     entries.extend(added.map(|new| json!([new.path(""), new.name, "", new.image])));
     entries
 }
@@ -76,13 +71,8 @@ pub(super) fn lists_the_differences(repaired: &Repaired) -> Kept {
     }
     let annotation = &repaired.after["metadata"]["annotations"][RECORD];
     let others = repaired.before["metadata"]["annotations"].as_object();
-    let others = others
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| *key != RECORD);
-    let used: usize = others
-        .map(|(key, value)| key.len() + text(value).len())
-        .sum();
+    let others = others.into_iter().flatten().filter(|(key, _)| *key != RECORD);
+    let used: usize = others.map(|(key, value)| key.len() + text(value).len()).sum();
     let room = ANNOTATIONS_BYTES.saturating_sub(used + RECORD.len());
     // Near the limit for all annotations, the record is shortened or left out.
     if room < LIST_BYTES {
@@ -94,16 +84,12 @@ pub(super) fn lists_the_differences(repaired: &Repaired) -> Kept {
     let (earlier, earlier_more) = split(earlier(repaired));
     let (record, more) = split(list);
     let new = record.iter().take(differences.len()).map(compared);
-    let new: Vec<Value> = new
-        .take_while(|entry| differences.contains(entry))
-        .collect();
+    let new: Vec<Value> = new.take_while(|entry| differences.contains(entry)).collect();
     let kept = &record[new.len()..];
     let missing = differences.len() + earlier.len() - record.len();
     let is_right = record.len() <= differences.len() + earlier.len()
         && (new.len() == differences.len() || kept.is_empty())
         && earlier.starts_with(kept)
         && more == u64::from(u32::MAX).min(earlier_more.saturating_add(missing as u64));
-    hold(is_right, || {
-        format!("the differences are {differences:?}, the record is {annotation}")
-    })
+    hold(is_right, || format!("the differences are {differences:?}, the record is {annotation}"))
 }

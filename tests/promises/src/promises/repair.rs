@@ -13,15 +13,9 @@ pub(super) const PROMISES: [OfRepair; 7] = [
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
     ("only-tags-are-pinned", only_tags_are_pinned),
-    (
-        "only-missing-checks-are-added",
-        only_missing_checks_are_added,
-    ),
+    ("only-missing-checks-are-added", only_missing_checks_are_added),
     ("a-stale-check-is-found", finds_stale_checks),
-    (
-        "the-record-lists-the-differences",
-        record::lists_the_differences,
-    ),
+    ("the-record-lists-the-differences", record::lists_the_differences),
 ];
 
 impl Repaired<'_> {
@@ -38,8 +32,7 @@ impl Repaired<'_> {
     }
 
     fn matches(&self, key: &str, place: &Place) -> bool {
-        self.settings()
-            .matches(&format!("images.{key}"), place.image)
+        self.settings().matches(&format!("images.{key}"), place.image)
     }
 
     /// Whether *default* applies to a place: its author chose no pull policy.
@@ -74,11 +67,7 @@ impl Repaired<'_> {
             let is_counted = self.new.is_guarded(new) && new.is_same_image(image);
             let was_always = old.pull_policy == PullPolicy::Always || self.has_default(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
-            let policy = if is_spared {
-                PullPolicy::Always
-            } else {
-                new.pull_policy
-            };
+            let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
             is_counted.then_some(policy)
         });
         policies.max()
@@ -107,9 +96,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
             && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
         let is_same = old.pull_policy == new.pull_policy
             && (old.written == new.written || old.image != new.image);
-        hold(is_same || raises || lowers, || {
-            format!("{old:?} became {new:?}")
-        })?;
+        hold(is_same || raises || lowers, || format!("{old:?} became {new:?}"))?;
     }
     Ok(())
 }
@@ -149,12 +136,7 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     }
     let settings = repaired.settings();
     let before = repaired.new.without(|place| repaired.is_added(place));
-    let added: Vec<_> = repaired
-        .new
-        .places
-        .iter()
-        .filter(|new| repaired.is_added(new))
-        .collect();
+    let added: Vec<_> = repaired.new.places.iter().filter(|new| repaired.is_added(new)).collect();
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
         let number = check.name.strip_prefix(settings.name_prefixes()[0]);
@@ -188,11 +170,7 @@ fn finds_stale_checks(repaired: &Repaired) -> Kept {
         repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
     });
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
-    let of_rule = findings
-        .iter()
-        .filter(|finding| finding["rule"] == "stale-check");
+    let of_rule = findings.iter().filter(|finding| finding["rule"] == "stale-check");
     let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == stale, || {
-        format!("found {found:?}, stale are {stale:?}")
-    })
+    hold(is_cut || found == stale, || format!("found {found:?}, stale are {stale:?}"))
 }
