@@ -27,10 +27,12 @@ lookup() {
     object: {apiVersion: "v1", kind: "Pod", metadata: {name: "test"}, spec: {containers: [{name: "a", image: $image}]}}}' \
     >"$BATS_TEST_TMPDIR/request.json"
   local options=("${@:3}")
-  [[ " $* " == *" --replay-"* ]] || options+=(--record-host-capabilities-interactions "$session")
-  # The embedded host needs no list of the registries that speak HTTP.
-  ! real_host || options+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
-  answer=$("$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "${options[@]}" "$POLICY" \
+  # The embedded host needs no list of the registries that speak HTTP, and records no lookups.
+  if real_host; then
+    options+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
+    [[ " $* " == *" --replay-"* ]] || options+=(--record-host-capabilities-interactions "$session")
+  fi
+  answer=$("$KWCTL" run "${options[@]}" --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" \
     2>"$BATS_TEST_TMPDIR/stderr" </dev/null) || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   failure=$(gojq -r '.auditAnnotations.lookups // "[]" | fromjson | map(.failure) | join(" ")' <<<"$answer")
   raw=$(gojq -r 'del(.patch) | tostring
@@ -121,13 +123,14 @@ ROWS
 }
 
 @test "a recorded session replays without its registry" {
+  real_host || skip "KWCTL=kwctl runs this: xtask records no sessions, and make e2e-tests replays those of the rows"
   for image in "$REGISTRY/app:1" "$REGISTRY/app:none"; do
     row=$image
     lookup "$image" '{}'
-    recorded=$answer
+    recorded=$(jq -S . <<<"$answer")
     cp "$BATS_TEST_TMPDIR/session.yml" "$BATS_TEST_TMPDIR/kept.yml"
     lookup "$image" '{}' --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/kept.yml"
-    same answers "$recorded" "$answer"
+    same answers "$recorded" "$(jq -S . <<<"$answer")"
     lookup "$REGISTRY/other:1" '{}' --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/kept.yml"
     same 'class of an image that the session does not have' unknown "$failure"
   done
@@ -149,8 +152,7 @@ ROWS
     row="credentials: $config"
     DOCKER_CONFIG=$BATS_TEST_TMPDIR/$config lookup "$image" '{}'
     same class "$([[ $config == right ]] || echo denied)" "$failure"
-    ! grep -qE 'pass ?word|guessed' <<<"$answer" && ! grep -qE 'pass ?word|guessed' "$BATS_TEST_TMPDIR"/{stderr,session.yml} ||
-      fail "the password was told"
+    ! grep -qsE 'pass ?word|guessed' - "$BATS_TEST_TMPDIR"/{stderr,session.yml} <<<"$answer" || fail "the password was told"
   done
   DOCKER_CONFIG=$BATS_TEST_TMPDIR/right
   [[ $(gojq -r '.patch | @base64d' <<<"$answer") == *"$image@sha256:"* ]] || fail "not pinned"

@@ -36,7 +36,7 @@ impl Case {
         let case = generate::Case {
             request: self.request.clone(),
             settings: self.settings.clone(),
-            answers: self.registries.promised(),
+            answers: self.registries.answers.clone(),
         };
         let broken =
             broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;

@@ -104,7 +104,9 @@ impl Host for Kwctl {
         if let Some((_, message)) = invalid.find_map(|line| line) {
             return Ok(Evaluation { invalid: Some(message.to_owned()), ..Evaluation::default() });
         }
-        ensure!(output.status.success(), "{errors}");
+        let error = errors.rsplit("Error: ").next().unwrap_or_default();
+        let error = error.split("Stack backtrace").next().unwrap_or_default();
+        ensure!(output.status.success(), "{error}");
         let answer = answer(&serde_json::from_str(&printed)?, &case.request["object"])?;
         Ok(Evaluation { invalid: None, answer, calls })
     }

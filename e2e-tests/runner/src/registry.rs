@@ -1,13 +1,13 @@
 //! The registries of a row: what they and the host answer to lookups.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consistent_pull_policy_promises::answers::{Answers, Failure, IndexEntry};
 use consistent_pull_policy_promises::image::shared_name;
 use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::notation::whole_digests;
 
@@ -15,7 +15,7 @@ use crate::notation::whole_digests;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Image {
-    /// A digest, or the words of a failure.
+    /// A digest, the words of a failure, or the host's own words.
     Answer(String),
     /// An image with an index.
     Index {
@@ -36,43 +36,57 @@ pub(crate) type Call = (String, String);
 #[derive(Clone, Debug, Default)]
 pub struct Registries {
     images: BTreeMap<String, Image>,
+    /// The answers that are no host's or registry's own words.
+    pub(crate) answers: Answers,
+    /// The names that all spellings of an image share, for all images of which the row says something.
+    known: BTreeSet<String>,
 }
 
 impl Registries {
     pub(crate) fn new(images: BTreeMap<String, Image>) -> Self {
-        Self { images }
-    }
-
-    /// These answers, for the promises.
-    pub(crate) fn promised(&self) -> Answers {
-        let mut answers = Answers::default();
-        let name = |image: &str| shared_name(image).unwrap_or_default();
-        for (image, known) in &self.images {
-            let digest = match known {
-                Image::Answer(digest) if digest.starts_with("sha256:") => Ok(digest.clone()),
-                Image::Answer(words) => Err(failure(words)),
+        let mut registries = Self { images, ..Self::default() };
+        for (image, known) in &registries.images {
+            let mut know = |image: &str| {
+                let name = shared_name(image).unwrap_or_default();
+                registries.known.insert(name.clone());
+                name
+            };
+            let answers = &mut registries.answers;
+            let (name, at) = (know(image), repository(image).to_owned() + "@");
+            let answer = match known {
+                Image::Answer(digest) if digest.starts_with("sha256:") => {
+                    know(&format!("{at}{digest}"));
+                    Ok(digest.clone())
+                }
+                Image::Answer(words) => Err(failure(words).unwrap_or(Failure::Unknown)),
                 Image::Says { .. } => Err(Failure::Unknown),
-                Image::Index { digest, index, .. } => {
-                    let repository = repository(image);
-                    for (child, words) in known.children() {
-                        let answer = words.map_or(Ok(child.clone()), |words| Err(failure(&words)));
-                        answers.digests.insert(name(&format!("{repository}@{child}")), answer);
+                Image::Index { digest, platforms, index } => {
+                    let mut entries = Vec::new();
+                    for (number, platform) in platforms.iter().enumerate() {
+                        let (entry, lost) = entry(digest, number, platform);
+                        let answer = lost.map_or_else(|| Ok(entry.digest.clone()), Err);
+                        answers.digests.insert(know(&format!("{at}{}", entry.digest)), answer);
+                        entries.push(entry);
                     }
-                    let entries = index
-                        .as_ref()
-                        .map_or_else(|| Ok(Some(known.entries())), |words| Err(failure(words)));
-                    answers.indexes.insert(name(&format!("{repository}@{digest}")), entries);
+                    let lost = index.as_deref().and_then(failure);
+                    let entries = lost.map_or(Ok(Some(entries)), Err);
+                    answers.indexes.insert(know(&format!("{at}{digest}")), entries);
                     Ok(digest.clone())
                 }
             };
-            answers.digests.insert(name(image), digest);
+            answers.digests.insert(name, answer);
         }
-        answers
+        registries
     }
 
     /// The images of which a row says something.
     pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
         self.images.keys().map(String::as_str)
+    }
+
+    /// Whether the row says something about this image.
+    pub(crate) fn knows(&self, image: &str) -> bool {
+        shared_name(image).is_some_and(|name| self.known.contains(&name))
     }
 
     /// A host that lets these registries answer, and writes down the lookups.
@@ -82,8 +96,7 @@ impl Registries {
             if namespace != "oci" {
                 return Ok(Vec::new());
             }
-            let image: String =
-                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let image = serde_json::from_slice::<String>(payload).map_err(|it| it.to_string())?;
             let answer = registries.answer(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.push((operation.to_owned(), image));
@@ -93,44 +106,33 @@ impl Registries {
 
     /// The answer to a lookup, or the host's error.
     pub(crate) fn answer(&self, operation: &str, image: &str) -> Result<Value, String> {
-        let found = self.find(image);
-        if operation == "v1/manifest_digest" {
-            return found.digest.map(|digest| json!({"digest": digest}));
-        }
-        found.digest.and(found.manifest)
-    }
-
-    /// Whether a row says something about this image.
-    pub(crate) fn knows(&self, image: &str) -> bool {
-        !self.find(image).digest.is_err_and(|error| error == NO_ANSWER)
-    }
-
-    fn find(&self, image: &str) -> Found {
-        if let Some(known) = self.images.get(image) {
-            return known.found(image);
-        }
-        // An index or one of its manifests, by its digest.
-        for (name, known) in &self.images {
-            let Some(digest) =
-                image.strip_prefix(repository(name)).and_then(|rest| rest.strip_prefix('@'))
-            else {
-                continue;
-            };
-            let found = known.found(name);
-            if found.digest.as_deref() == Ok(digest) {
-                return found;
-            }
-            if let Some((_, failure)) =
-                known.children().into_iter().find(|(child, _)| child == digest)
+        const HOST: &str = "Fail to interact with OCI registry";
+        match self.images.get(image) {
+            Some(Image::Says { says }) => Err(format!(
+                "{HOST}: Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
+            )),
+            Some(Image::Answer(words))
+                if failure(words).is_none() && !words.starts_with("sha256:") =>
             {
-                return Found::manifest(match failure {
-                    Some(words) => Err(host_error(&words, image)),
-                    None => Ok(digest.to_owned()),
-                });
+                Err(format!("{HOST}: {words}"))
             }
+            _ => self.answers.call(operation, image),
         }
-        Found::manifest(Err(NO_ANSWER.to_owned()))
     }
+}
+
+/// An entry of an index, and why its manifest can't be had. Its digest has the first digit of the index, and `a` if it
+/// is the first entry.
+fn entry(index: &str, number: usize, platform: &str) -> (IndexEntry, Option<Failure>) {
+    let (platform, lost) = platform.split_once(' ').unwrap_or((platform, ""));
+    let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
+    let digit = index.trim_start_matches("sha256:").get(..1);
+    let entry = IndexEntry {
+        os: os.to_owned(),
+        architecture: architecture.to_owned(),
+        digest: whole_digests(&format!("sha256:{}{:x}…", digit.unwrap_or("0"), 10 + number)),
+    };
+    (entry, failure(lost))
 }
 
 /// An image without its tag and its digest.
@@ -142,131 +144,15 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// The class of a failure in words.
-fn failure(words: &str) -> Failure {
-    match words {
+/// The class of a failure in a row's words. Other words are the host's own.
+fn failure(words: &str) -> Option<Failure> {
+    let failure = match words {
         "not found" => Failure::NotFound,
         "denied" => Failure::Denied,
         "rate limited" => Failure::RateLimited,
         "unreachable" => Failure::Unreachable,
         "refused" => Failure::NotGranted,
-        _ => Failure::Unknown,
-    }
-}
-
-/// The host's error for an image of which the row says nothing.
-const NO_ANSWER: &str = "the row has no answer for this image";
-
-struct Found {
-    digest: Result<String, String>,
-    manifest: Result<Value, String>,
-}
-
-impl Found {
-    fn manifest(digest: Result<String, String>) -> Self {
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": whole_digests("sha256:c…"), "size": 2},
-            "layers": [],
-        });
-        Self { digest, manifest: Ok(manifest) }
-    }
-}
-
-impl Image {
-    fn found(&self, name: &str) -> Found {
-        match self {
-            Self::Answer(digest) if digest.starts_with("sha256:") => {
-                Found::manifest(Ok(digest.clone()))
-            }
-            Self::Answer(words) => Found::manifest(Err(host_error(words, name))),
-            Self::Says { says } => Found::manifest(Err(registry_error(says, name))),
-            Self::Index { digest, index, .. } => Found {
-                digest: Ok(digest.clone()),
-                manifest: match index {
-                    Some(words) => Err(host_error(words, name)),
-                    None => Ok(self.index()),
-                },
-            },
-        }
-    }
-
-    fn index(&self) -> Value {
-        let entries = self.entries().into_iter().map(|entry| {
-            json!({
-                "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "digest": entry.digest,
-                "size": 2,
-                "platform": {"os": entry.os, "architecture": entry.architecture},
-            })
-        });
-        json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.index.v1+json",
-            "manifests": entries.collect::<Vec<_>>(),
-        })
-    }
-
-    /// The entries of the index.
-    fn entries(&self) -> Vec<IndexEntry> {
-        let Self::Index { platforms, .. } = self else {
-            return Vec::new();
-        };
-        let entries = platforms.iter().zip(self.children()).map(|(platform, (digest, _))| {
-            let platform = platform.split(' ').next().unwrap_or_default();
-            let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
-            IndexEntry { os: os.to_owned(), architecture: architecture.to_owned(), digest }
-        });
-        entries.collect()
-    }
-
-    /// The digests of the manifests in the index: the first digit of the index, and `a` for the first manifest.
-    fn children(&self) -> Vec<(String, Option<String>)> {
-        let Self::Index { digest, platforms, .. } = self else {
-            return Vec::new();
-        };
-        let first = digest.trim_start_matches("sha256:").chars().next().unwrap_or('0');
-        let children = platforms.iter().enumerate().map(|(number, platform)| {
-            let digest = whole_digests(&format!("sha256:{first}{:x}…", 10 + number));
-            (digest, platform.split_once(' ').map(|(_, failure)| failure.to_owned()))
-        });
-        children.collect()
-    }
-}
-
-/// The error of a host for a failure in words. The texts are those of Kubewarden's hosts.
-fn host_error(words: &str, image: &str) -> String {
-    let url = url(image);
-    match words {
-        "not found" => registry_error("manifest unknown", image),
-        "denied" => format!("Fail to interact with OCI registry: Not authorized: url {url}"),
-        "rate limited" => {
-            registry_error("You have reached your unauthenticated pull rate limit.", image)
-        }
-        "unreachable" => {
-            format!("Fail to interact with OCI registry: error sending request for url ({url})")
-        }
-        "refused" => {
-            "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. \
-             The violation has been reported."
-                .to_owned()
-        }
-        other => format!("Fail to interact with OCI registry: {other}"),
-    }
-}
-
-/// The error of a host for an error that a registry answers.
-fn registry_error(says: &str, image: &str) -> String {
-    let url = url(image);
-    format!(
-        "Fail to interact with OCI registry: Registry error: url {url}, \
-         envelope: OCI API errors: [OCI API error: {says}]"
-    )
-}
-
-fn url(image: &str) -> String {
-    let (registry, repository) = image.split_once('/').unwrap_or(("docker.io", image));
-    let (name, reference) = repository.split_once(['@', ':']).unwrap_or((repository, "latest"));
-    format!("https://{registry}/v2/{name}/manifests/{reference}")
+        _ => return None,
+    };
+    Some(failure)
 }

@@ -94,8 +94,11 @@ impl Answers {
         listed.cloned().unwrap_or(Ok(None))
     }
 
-    /// Answers a host call of waPC. The error is the error text that the module gets.
-    pub(crate) fn call(&self, operation: &str, image: &str) -> Result<Value, String> {
+    /// Answers a host call of waPC.
+    ///
+    /// # Errors
+    /// The error text that the module gets.
+    pub fn call(&self, operation: &str, image: &str) -> Result<Value, String> {
         let answer = match operation {
             "v1/manifest_digest" => self.digest(image).map(|digest| json!({"digest": digest})),
             "v1/oci_manifest" => self.index(image).map(manifest),

@@ -20,7 +20,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use vocabulary::REPOSITORIES;
+use vocabulary::{OTHER_REPOSITORIES, USUAL_REPOSITORIES};
 
 pub use any_shape::any_shape;
 
@@ -113,6 +113,25 @@ impl Source<'_> {
         Ok(self.0.choose(from)?)
     }
 
+    /// One word of a text.
+    fn word(&mut self, text: &'static str) -> Result<&'static str> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.pick(&words)
+    }
+
+    /// Some words of a text, each at most once.
+    fn words(&mut self, text: &'static str, most: usize) -> Result<Vec<String>> {
+        let count = self.0.int_in_range(1..=most)?;
+        let mut list = Vec::new();
+        for _ in 0..count {
+            let word = self.word(text)?.to_owned();
+            if !list.contains(&word) {
+                list.push(word);
+            }
+        }
+        Ok(list)
+    }
+
     /// Writes one of these values under a key, with the probability 1 / `whole`.
     fn sometimes(
         &mut self,
@@ -127,18 +146,6 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn some(&mut self, from: &[&str], most: usize) -> Result<Vec<String>> {
-        let count = self.0.int_in_range(1..=most)?;
-        let mut list = Vec::new();
-        for _ in 0..count {
-            let one = self.pick(from)?.to_owned();
-            if !list.contains(&one) {
-                list.push(one);
-            }
-        }
-        Ok(list)
-    }
-
     fn case(&mut self) -> Result<Case> {
         let settings = self.settings()?;
         let mut images = Vec::new();
@@ -149,9 +156,7 @@ impl Source<'_> {
     }
 
     fn repository(&mut self) -> Result<&'static str> {
-        // The first five repositories are picked more often. Most rules compare several references of the same
-        // image.
-        let among = if self.chance(1, 2)? { REPOSITORIES.len() } else { 5 };
-        self.pick(&REPOSITORIES[..among])
+        let is_other = self.chance(1, 2)?;
+        self.word(if is_other { OTHER_REPOSITORIES } else { USUAL_REPOSITORIES })
     }
 }

@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 /// A valid image reference, split into parts and normalised: `nginx` is `docker.io/library/nginx:latest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,21 @@ pub struct Reference {
     /// The digest with its algorithm.
     pub digest: Option<String>,
 }
+
+/// The grammar of `distribution/reference`, which the API server and the kubelet use, after the registry and
+/// `library/` are filled in. If the part before the first slash is not a valid host, it may still be a part of a
+/// repository (`a.b_c` in `a.b_c/d`).
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
+    let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
+    let part = "[a-z0-9]+(?:(?:[_.]|__|-+)[a-z0-9]+)*";
+    let tag = "[0-9A-Za-z_][0-9A-Za-z_.-]{0,127}";
+    let digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
+    Regex::new(&format!(
+        r"\A(?<registry>(?<host>{host})|{part})/(?<repository>{part}(?:/{part})*)(?::(?<tag>{tag}))?(?:@(?<digest>{digest}))?\z"
+    ))
+    .expect("the grammar is a regular expression")
+});
 
 thread_local! {
     // The references that were parsed before. The tests parse the same few texts again and again.
@@ -37,34 +55,32 @@ impl Reference {
 
     fn read(text: &str) -> Option<Self> {
         // 64 hex digits alone are the identifier of an image, and no reference.
-        let is_identifier = text.len() == 64 && is_hex(text);
-        // This parser knows no IPv6 address, so another host takes its place.
-        let address = text.split_once(']').map_or("", |(address, _)| address);
-        let is_address = text.contains('/')
-            && address.len() > 1
-            && address.starts_with('[')
-            && address[1..].chars().all(|c| c == ':' || c.is_ascii_hexdigit());
-        let parsed =
-            if is_address { &format!("ip.v6{}", &text[address.len() + 1..]) } else { text };
-        let image: oci_spec::distribution::Reference =
-            parsed.parse().ok().filter(|_| !is_identifier)?;
-        let registry = image.registry();
-        // It takes upper-case digits, and SHA-512 with too few of them.
-        let is_digest = |digest: &str| match digest.split_once(':') {
-            Some(("sha256", digits)) => digits.len() == 64 && is_hex(digits),
-            Some(("sha512", digits)) => digits.len() == 128 && is_hex(digits),
-            _ => true,
+        if text.len() == 64 && is_hex(text) {
+            return None;
+        }
+        let (registry, rest) = match text.split_once('/') {
+            Some((first, rest)) if is_registry(first) => (first, rest),
+            _ => ("docker.io", text),
         };
-        image.digest().is_none_or(is_digest).then_some(())?;
-        Some(Self {
-            registry: if is_address {
-                registry.replacen("ip.v6", &format!("{address}]"), 1)
-            } else {
-                registry.to_owned()
-            },
-            repository: image.repository().to_owned(),
-            tag: image.tag().map(str::to_owned),
-            digest: image.digest().map(str::to_owned),
+        let whole = match registry {
+            "docker.io" | "index.docker.io" if !rest.contains('/') => {
+                format!("docker.io/library/{rest}")
+            }
+            "index.docker.io" => format!("docker.io/{rest}"),
+            _ => format!("{registry}/{rest}"),
+        };
+        let parts = REFERENCE.captures(&whole)?;
+        let part = |name| parts.name(name).map(|part| part.as_str().to_owned());
+        let (registry, repository) = (part("registry")?, part("repository")?);
+        // A first part with `_` is no host. So it counts for the limit of a repository.
+        let is_host = parts.name("host").is_some();
+        let counted = repository.len() + if is_host { 0 } else { registry.len() + 1 };
+        let (tag, digest) = (part("tag"), part("digest"));
+        (counted <= 255).then(|| Self {
+            registry,
+            repository,
+            tag: tag.or_else(|| digest.is_none().then(|| "latest".to_owned())),
+            digest,
         })
     }
 

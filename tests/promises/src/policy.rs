@@ -72,16 +72,24 @@ pub struct Observed {
     pub calls: Vec<(String, String)>,
 }
 
+/// Asks this policy whether settings are valid.
+///
+/// # Errors
+/// If they are not, or if there is no answer.
+pub fn accepts_settings(policy: &dyn Policy, settings: &Value) -> Result<(), String> {
+    let answer = policy.validate_settings(settings.to_string().as_bytes())?;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+    if answer["valid"] == true {
+        return Ok(());
+    }
+    Err(format!("the settings are refused: {}", answer["message"]))
+}
+
 /// Runs this policy on a case.
 ///
 /// # Errors
-/// If there is no answer or an answer that isn't JSON, or if the settings are refused.
+/// If there is no answer, or an answer that isn't JSON.
 pub fn observe(policy: &dyn Policy, case: &Case) -> Result<Observed, String> {
-    let judged = policy.validate_settings(case.settings.to_string().as_bytes())?;
-    let judged: Value = serde_json::from_slice(&judged).map_err(|error| error.to_string())?;
-    if judged["valid"] != true {
-        return Err(format!("the settings are refused: {}", judged["message"]));
-    }
     let calls = Arc::<Mutex<Vec<(String, String)>>>::default();
     let host: Arc<HostCall> = {
         let (answers, calls) = (case.answers.clone(), Arc::clone(&calls));

@@ -29,7 +29,7 @@ use serde_json::Value;
 use crate::events::{Event, raise_all};
 use crate::generate::Case;
 use crate::json::{put, text};
-use crate::policy::{Observed, Policy, observe};
+use crate::policy::{Observed, Policy, accepts_settings, observe};
 use crate::requests::{has_shape_of_pod, is_pod_create, is_untouched};
 use crate::settings::Settings;
 use crate::words::Pod;
@@ -87,6 +87,7 @@ pub fn broken_promises(
         }
         events::prepare(&mut case.settings, event);
     }
+    accepts_settings(policy, &case.settings)?;
     let mut story =
         Story { policy, case: &case, first: Observed::default(), broken: RefCell::default() };
     story.first = story.run(case.request.clone(), &[])?;

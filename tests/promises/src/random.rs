@@ -29,7 +29,7 @@ pub fn keeps_promises(policy: &dyn Policy, seed: u64, number: u64) -> Result<(),
     let details = breaks(&small).map(|(_, details)| details).unwrap_or_default();
     Err(format!(
         "{promise}\n    {details}\n    event {event:?}\n    settings {}\n    request {}\n    \
-         answers {:?}\n    Repeat it: cargo xtask soak --seed {seed} --from {number} --cases 1",
+         answers {:?}\n    Repeat it: cargo run --profile xtask --package soak -- --seed {seed} --from {number} --cases 1",
         small.settings, small.request, small.answers,
     ))
 }

@@ -4,17 +4,21 @@ use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, PULL_POLICIES, SECRET, SUFFIXES};
+use super::vocabulary::{
+    BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, ODD_IMAGES, PULL_POLICIES, SECRET, SUFFIXES,
+};
 use crate::image::PullPolicy;
 
 impl Source<'_> {
     pub(super) fn image(&mut self, repositories: &[&str]) -> Result<Value> {
         if self.chance(1, 40)? {
-            let bad = self.pick(&BAD_IMAGES)?;
-            return Ok(if bad.is_empty() && self.0.arbitrary()? {
+            let odd = self.pick(&ODD_IMAGES)?;
+            return Ok(if self.chance(1, 2)? {
+                self.word(BAD_IMAGES)?.into()
+            } else if odd.is_empty() && self.0.arbitrary()? {
                 Value::Null
             } else {
-                bad.into()
+                odd.into()
             });
         }
         if self.chance(1, 40)? {
@@ -109,7 +113,7 @@ impl Source<'_> {
         self.sometimes(6, container, "envFrom", &[secret])?;
         if self.chance(1, 6)? {
             let field = json!({"resourceFieldRef": {
-                "containerName": self.pick(&INITS)?, "resource": "limits.cpu",
+                "containerName": self.word(INITS)?, "resource": "limits.cpu",
             }});
             container["env"] = json!([{"name": "CPUS", "valueFrom": field}]);
         }

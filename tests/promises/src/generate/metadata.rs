@@ -72,7 +72,7 @@ impl Source<'_> {
     /// Returns a text for the annotation of the record. This policy would not write most of these texts.
     fn record(&mut self) -> Result<String> {
         let entry = json!({
-            "path": "spec.containers[0].imagePullPolicy", "container": self.pick(&APPS)?,
+            "path": "spec.containers[0].imagePullPolicy", "container": self.word(APPS)?,
             "from": self.pick(&PULL_POLICIES)?, "to": self.pick(&PULL_POLICIES)?, "rule": "pull-once",
         });
         let unnamed = json!({

@@ -1,26 +1,22 @@
-//! Random Pod specs with containers, volumes, mounts and platforms, and random changes of Pods of the
-//! [`corpus`](crate::corpus).
-
-use std::sync::LazyLock;
+//! Random Pod specs with containers, volumes, mounts and platforms.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::{APPS, INITS, VOLUMES};
-use crate::corpus::samples;
-use crate::json::{elements, elements_mut, list_mut, named};
+use crate::json::{elements_mut, list_mut};
 
 impl Source<'_> {
     pub(super) fn spec(&mut self, images: &[&str]) -> Result<Value> {
         let mut spec = json!({});
         let mut containers = Vec::new();
-        for name in self.some(&APPS, 3)? {
+        for name in self.words(APPS, 3)? {
             containers.push(self.container(&name, images)?);
         }
         let mut inits = Vec::new();
         if self.chance(5, 6)? {
-            for name in self.some(&INITS, 4)? {
+            for name in self.words(INITS, 4)? {
                 let mut init = self.container(&name, images)?;
                 if self.chance(1, 8)? {
                     init["restartPolicy"] = "Always".into();
@@ -30,7 +26,7 @@ impl Source<'_> {
         }
         let mut volumes = Vec::new();
         if self.chance(1, 3)? {
-            for name in self.some(&VOLUMES, 3)? {
+            for name in self.words(VOLUMES, 3)? {
                 volumes.push(self.volume(&name, images, &mut inits, &mut containers)?);
             }
         }
@@ -117,7 +113,7 @@ impl Source<'_> {
         }
         let mounted_by = self.0.int_in_range(0..=5)?;
         let path = if self.chance(1, 8)? {
-            format!("/.imagecheck/{}", self.pick(&INITS)?)
+            format!("/.imagecheck/{}", self.word(INITS)?)
         } else if self.chance(1, 2)? {
             format!("/.imagecheck/{name}")
         } else {
@@ -197,9 +193,9 @@ impl Source<'_> {
                 ])?;
                 let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
                 let mut values = if key.ends_with("/os") {
-                    self.some(&["linux", "windows"], 2)?
+                    self.words("linux windows", 2)?
                 } else {
-                    self.some(&["amd64", "arm64"], 2)?
+                    self.words("amd64 arm64", 2)?
                 };
                 // A repeated value counts once, and hides no other value.
                 if self.chance(1, 8)? {
@@ -213,48 +209,4 @@ impl Source<'_> {
             json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}),
         )
     }
-
-    /// Returns a Pod of the corpus, with some images and pull policies changed. Sometimes the Pod also
-    /// gets containers and volumes of a generated Pod, but none with a name that its list already has.
-    pub(super) fn mixed_with_corpus(
-        &mut self,
-        generated: &Value,
-        images: &[&str],
-    ) -> Result<Value> {
-        let mut pod = self.0.choose(&CORPUS)?.clone();
-        for list in ["initContainers", "containers"] {
-            for container in elements_mut(&mut pod["spec"], list) {
-                if self.chance(1, 3)? {
-                    let image = self.image(images)?;
-                    if let Some(policy) = self.pull_policy(&image)? {
-                        container["imagePullPolicy"] = policy;
-                    }
-                    container["image"] = image;
-                }
-            }
-        }
-        if self.chance(1, 2)? {
-            for list in ["initContainers", "containers", "volumes"] {
-                let mut merged = elements(&pod["spec"], list).to_vec();
-                for entry in elements(&generated["spec"], list) {
-                    if named(&merged, &entry["name"]).is_none() {
-                        merged.push(entry.clone());
-                    }
-                }
-                if !merged.is_empty() {
-                    pod["spec"][list] = merged.into();
-                }
-            }
-        }
-        Ok(pod)
-    }
 }
-
-/// The Pods of the corpus.
-static CORPUS: LazyLock<Vec<Value>> = LazyLock::new(|| {
-    let requests = samples().into_iter().map(|sample| sample.request);
-    requests
-        .filter(|request| request["kind"]["kind"] == "Pod")
-        .map(|mut request| request["object"].take())
-        .collect()
-});

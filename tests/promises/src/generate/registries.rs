@@ -3,7 +3,7 @@
 use arbitrary::Result;
 
 use super::Source;
-use super::vocabulary::{DIGESTS, MANIFEST_DIGESTS, SUFFIXES};
+use super::vocabulary::{DIGESTS, MANIFESTS, SUFFIXES};
 use crate::answers::{ANSWERED_DIGESTS, Answers, Failure, Index, IndexEntry};
 use crate::image::shared_name;
 
@@ -53,10 +53,10 @@ impl Source<'_> {
                 }
             }
             // Registries lose a manifest and keep the index that names it.
-            for digest in MANIFEST_DIGESTS {
+            for digest in MANIFESTS {
                 if self.chance(1, 6)? {
                     let failure = self.pick_failure()?;
-                    let manifest = format!("{name}@{digest}");
+                    let manifest = format!("{name}@{}", manifest_digest(digest));
                     answers.digests.insert(manifest, Err(failure));
                 }
             }
@@ -102,15 +102,20 @@ impl Source<'_> {
             ("linux", "amd64"),
             ("linux", "s390x"),
         ];
-        for ((os, architecture), digest) in platforms.into_iter().zip(MANIFEST_DIGESTS) {
+        for ((os, architecture), digest) in platforms.into_iter().zip(MANIFESTS) {
             if self.chance(1, 2)? {
                 entries.push(IndexEntry {
                     os: os.to_owned(),
                     architecture: architecture.to_owned(),
-                    digest: digest.to_owned(),
+                    digest: manifest_digest(digest),
                 });
             }
         }
         Ok(Ok(self.chance(3, 4)?.then_some(entries)))
     }
+}
+
+/// The digest of a manifest with these first digits.
+fn manifest_digest(digits: &str) -> String {
+    format!("sha256:{digits:0<64}")
 }

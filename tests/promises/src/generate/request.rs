@@ -1,5 +1,4 @@
-//! Random requests: for new objects, for changed objects, and for objects with a shape that no API
-//! server accepts.
+//! Random requests: for new objects and for changed objects.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
@@ -27,9 +26,6 @@ impl Source<'_> {
         let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
         if is_pod {
             object["spec"] = spec;
-            if self.chance(1, 6)? {
-                object = self.mixed_with_corpus(&object, images)?;
-            }
             if self.chance(1, 12)? {
                 // Injects the containers of a service mesh, as if the mesh's webhook had run first.
                 let mesh = self.0.choose(&Mesh::ALL)?;
@@ -94,9 +90,6 @@ impl Source<'_> {
                 metadata["annotations"]["kubernetes.io/config.mirror"] = "hash".into();
             }
         }
-        if self.chance(1, 40)? {
-            self.break_shape(&mut request["object"])?;
-        }
         if self.chance(1, 100)? {
             request["object"] = Value::Null;
         }
@@ -110,9 +103,6 @@ impl Source<'_> {
             self.change_an_image(&mut request["object"])?;
             self.change_an_image(&mut request["object"])?;
         }
-        if is_pod && self.chance(1, 6)? {
-            self.change_what_the_server_refuses(&mut request["object"])?;
-        }
         if is_pod && self.chance(1, 3)? {
             request["subResource"] = self
                 .pick(&["ephemeralcontainers", "ephemeralcontainers", "resize", "status"])?
@@ -120,10 +110,10 @@ impl Source<'_> {
             let images = [self.repository()?];
             let mut stored = Vec::new();
             let mut brought = Vec::new();
-            for name in self.some(&["debug-0", "debug-1", "istio-debug"], 3)? {
+            for name in self.words("debug-0 debug-1 istio-debug", 3)? {
                 let mut container = self.container(&name, &images)?;
                 if self.chance(1, 4)? {
-                    let volume = self.pick(&VOLUMES)?;
+                    let volume = self.word(VOLUMES)?;
                     container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
                 }
                 if self.chance(1, 3)? {
@@ -142,7 +132,7 @@ impl Source<'_> {
         } else if is_pod && self.chance(1, 6)? {
             // An ephemeral container that mounts a volume is no carrier.
             let mut container = self.container("debug-0", &["app"])?;
-            let volume = self.pick(&VOLUMES)?;
+            let volume = self.word(VOLUMES)?;
             container["volumeMounts"] = json!([{"name": volume, "mountPath": "/mnt"}]);
             for object in ["object", "oldObject"] {
                 let spec = &mut request[object]["spec"];
@@ -178,47 +168,6 @@ impl Source<'_> {
                 Some(tag) if is_digest_dropped => tag,
                 _ => image.clone(),
             };
-        }
-        Ok(())
-    }
-
-    /// Tries to make a change that no API server accepts at UPDATE of a Pod: a new container, or a
-    /// new pull policy of the first app container.
-    fn change_what_the_server_refuses(&mut self, object: &mut Value) -> Result<()> {
-        let images = [self.repository()?];
-        let container = self.container("new", &images)?;
-        let Some(containers) = object["spec"]["containers"].as_array_mut() else {
-            return Ok(());
-        };
-        if self.chance(1, 2)? {
-            containers.push(container);
-        } else if let Some(first) = containers.first_mut() {
-            first["imagePullPolicy"] = container["imagePullPolicy"].clone();
-        }
-        Ok(())
-    }
-
-    fn break_shape(&mut self, object: &mut Value) -> Result<()> {
-        let broken =
-            self.0.choose(&[json!({"a": 1}), json!("text"), json!(7), json!(true)])?.clone();
-        let places = [
-            "/spec/containers",
-            "/spec/containers/0",
-            "/spec/containers/0/image",
-            "/spec/initContainers",
-            "/spec",
-            "/spec/template",
-            "/spec/template/spec",
-            "/spec/template/spec/containers",
-        ];
-        let place = self.pick(&places)?;
-        let is_still_right = place.ends_with("image") && broken.is_string()
-            || !place.ends_with("containers")
-                && !place.ends_with("image")
-                && !place.ends_with("Containers")
-                && broken.is_object();
-        if let Some(value) = object.pointer_mut(place).filter(|_| !is_still_right) {
-            *value = broken;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Source<'_> {
         }
         for key in ["requireAlways", "defaultAlways", "forbidAlways", "forbidNever"] {
             if self.chance(1, 5)? {
-                let patterns = json!(self.some(&IMAGE_PATTERNS, 2)?);
+                let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
             }
         }
@@ -35,11 +35,11 @@ impl Source<'_> {
             settings["templates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
         }
         if self.chance(1, 5)? {
-            let patterns = json!(self.some(&CONTAINER_PATTERNS, 2)?);
+            let patterns = json!(self.words(CONTAINER_PATTERNS, 2)?);
             put(&mut settings, "exempt.containers", patterns);
         }
         if self.chance(1, 6)? {
-            let patterns = json!(self.some(&IMAGE_PATTERNS[1..], 2)?);
+            let patterns = json!(self.words(IMAGE_PATTERNS, 2)?);
             put(&mut settings, "exempt.images", patterns);
         }
         if self.chance(1, 10)? {
@@ -95,7 +95,7 @@ impl Source<'_> {
             set("everyPod", true.into());
         }
         if self.chance(1, 4)? {
-            set("after", json!(self.some(&CONTAINER_PATTERNS, 2)?));
+            set("after", json!(self.words(CONTAINER_PATTERNS, 2)?));
         }
         Ok(())
     }
@@ -103,10 +103,9 @@ impl Source<'_> {
     fn registry(&mut self) -> Result<Value> {
         let mut registry = self.actions()?;
         registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
-        registry["images"] =
-            if self.chance(1, 5)? { json!(self.some(&IMAGE_PATTERNS, 2)?) } else { json!(["*"]) };
+        registry["images"] = if self.chance(1, 5)? { self.image_patterns()? } else { json!(["*"]) };
         if self.chance(1, 6)? {
-            registry["skipImages"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
+            registry["skipImages"] = self.image_patterns()?;
         }
         let mut looks_up = registry["lookup"] != "Off";
         if self.chance(1, 4)? {
@@ -118,7 +117,7 @@ impl Source<'_> {
                     looks_up |= lookup != "Off";
                     over["lookup"] = lookup.into();
                 }
-                over["images"] = json!(self.some(&IMAGE_PATTERNS, 2)?);
+                over["images"] = self.image_patterns()?;
                 overrides.push(over);
             }
             registry["overrides"] = overrides.into();
@@ -127,6 +126,14 @@ impl Source<'_> {
             registry["platform"] = self.pick(&["Reject", "Warn"])?.into();
         }
         Ok(registry)
+    }
+
+    fn image_patterns(&mut self) -> Result<Value> {
+        let mut patterns = self.words(IMAGE_PATTERNS, 2)?;
+        if self.chance(1, 10)? {
+            patterns = vec!["*".to_owned()];
+        }
+        Ok(json!(patterns))
     }
 
     fn actions(&mut self) -> Result<Value> {

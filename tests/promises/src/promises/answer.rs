@@ -26,28 +26,17 @@ pub(super) const LIST_BYTES: usize = 16 * 1024;
 
 /// Phrases by which GitLab Runner, Argo or Jenkins would mistake a rejection for a network error or a full
 /// quota, and retry.
-const RETRIED: [&str; 20] = [
-    "error dialing backend",
-    "TLS handshake timeout",
-    "connection timed out",
-    "Timeout occurred",
-    "request timed out",
-    "client connection lost",
-    "connection refused",
-    "tls: internal error",
-    "unexpected EOF",
-    "connection reset by peer",
-    "software caused connection abort",
-    "broken pipe",
-    "i/o timeout",
-    "invalid connection",
-    "Connection closed by foreign host",
-    "request did not complete within requested timeout",
-    "exceeded quota",
-    "client rate limiter Wait returned an error",
-    "resource quota evaluation timed out",
-    "etcdserver: leader changed",
-];
+static RETRIED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        "(?i)error dialing backend|TLS handshake timeout|connection timed out|Timeout occurred|",
+        "request timed out|client connection lost|connection refused|tls: internal error|",
+        "unexpected EOF|connection reset by peer|software caused connection abort|broken pipe|",
+        "i/o timeout|invalid connection|Connection closed by foreign host|exceeded quota|",
+        "request did not complete within requested timeout|etcdserver: leader changed|",
+        "client rate limiter Wait returned an error|resource quota evaluation timed out",
+    ))
+    .expect("a regular expression")
+});
 
 /// Unicode's control and format characters, for example those that turn the direction of a text.
 static UNSHOWN: LazyLock<Regex> =
@@ -106,11 +95,7 @@ fn shows_no_secret(answered: &Answered) -> Kept {
 }
 
 fn is_not_retried(answered: &Answered) -> Kept {
-    let is_retried = |sentence: &&str| {
-        let lower = sentence.to_lowercase();
-        RETRIED.iter().any(|phrase| lower.contains(&phrase.to_lowercase()))
-    };
-    let wrong = sentences(answered).find(is_retried);
+    let wrong = sentences(answered).find(|sentence| RETRIED.is_match(sentence));
     hold(wrong.is_none(), || format!("{wrong:?}"))
 }
 

@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use super::{Answered, Kept, OfAnswer, hold};
 use crate::image::PullPolicy;
-use crate::json::{elements, text};
-use crate::requests::{has_shape_of_pod, is_pod_create, is_untouched, names_no_user};
+use crate::json::text;
+use crate::requests::{has_shape_of_pod, is_pod_create, is_untouched};
 use crate::words::{Place, Pod};
 
-pub(super) const PROMISES: [OfAnswer; 4] = [
+pub(super) const PROMISES: [OfAnswer; 3] = [
     ("an-invalid-image-is-found", finds_invalid_images),
     ("a-disallowed-pull-policy-is-found", finds_disallowed_policies),
-    ("an-audit-names-what-waits", finds_what_waits),
     ("each-finding-is-told", tells_each_finding),
 ];
 
@@ -71,50 +70,6 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
     let valid = pod.examined().filter(|place| !pod.is_invalid(place));
     let disallowed = valid.filter(|place| is_disallowed(place));
     finds_exactly(answered, "disallowed-policy", &disallowed.collect::<Vec<_>>())
-}
-
-/// An audit in `Reject` or `Warn` has a finding about each container that waits for an image, unless the Pod has
-/// ended.
-fn finds_what_waits(answered: &Answered) -> Kept {
-    const REASONS: [&str; 7] = [
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "ErrImageNeverPull",
-        "InvalidImageName",
-        "ImageInspectError",
-        "SignatureValidationFailed",
-        "RegistryUnavailable",
-    ];
-    let Some(pod) = created_pod(answered).filter(|_| is_readable(answered)) else {
-        return Ok(());
-    };
-    let status = &answered.case.request["object"]["status"];
-    let is_audit = answered.settings().mode() != "Fix" && names_no_user(&answered.case.request);
-    let has_ended = ["Succeeded", "Failed"].contains(&text(&status["phase"]));
-    let waits = |key: &str, place: &Place| {
-        let mut statuses = elements(status, key).iter();
-        let status = statuses.find(|status| status["name"] == place.name);
-        let reason = status.map(|status| text(&status["state"]["waiting"]["reason"]));
-        reason.is_some_and(|reason| REASONS.contains(&reason))
-    };
-    let waiting: BTreeSet<&str> = pod
-        .examined()
-        .filter(|place| {
-            is_audit
-                && !has_ended
-                && match place.list.key() {
-                    "initContainers" => waits("initContainerStatuses", place),
-                    "containers" => waits("containerStatuses", place),
-                    _ => false,
-                }
-        })
-        .map(|place| place.name)
-        .collect();
-    let findings = answered.observed.list("findings");
-    let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
-    let of_rule = findings.iter().filter(|finding| finding["rule"] == "stuck-pull");
-    let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == waiting, || format!("found {found:?}, {waiting:?} wait"))
 }
 
 /// In modes `Reject` and `Warn`, the message of a rejection or a warning names the container and the image of each

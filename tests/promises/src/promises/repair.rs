@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use super::lookups::is_looked_up;
 use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid};
-use crate::image::{PullPolicy, Reference, on_node, shared_name};
-use serde_json::Value;
-
-use crate::json::{CONTAINER_LISTS, LISTS, all_of, text};
+use crate::image::{PullPolicy, Reference, is_image_id, on_node, shared_name};
+use crate::json::text;
 use crate::words::{Place, Pod};
 
 pub(super) const PROMISES: [OfRepair; 7] = [
@@ -42,6 +40,7 @@ impl Repaired<'_> {
         self.matches("defaultAlways", old)
             && !self.matches("forbidAlways", old)
             && !old.has_digest()
+            && !is_image_id(old.image)
             && old.pull_policy == PullPolicy::server_default(old.image)
     }
 
@@ -127,21 +126,8 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// The names of all containers and volumes.
-fn names(spec: &Value) -> BTreeSet<&str> {
-    all_of(spec, &LISTS).map(|entry| text(&entry["name"])).collect()
-}
-
-/// The names under whose path a container has a volume already. This policy may leave them out.
-fn names_in_paths(spec: &Value) -> BTreeSet<&str> {
-    let containers = all_of(spec, &CONTAINER_LISTS);
-    let mounts = containers.flat_map(|one| all_of(one, &["volumeMounts", "volumeDevices"]));
-    let paths = mounts.flat_map(|mount| [text(&mount["mountPath"]), text(&mount["devicePath"])]);
-    paths.filter_map(|path| path.strip_prefix("/.imagecheck/")).collect()
-}
-
-/// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. It
-/// has the first free name.
+/// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. Its
+/// name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     // A list of lookups that is cut doesn't say which images pull with the cached image.
     let lookups = repaired.observed.list("lookups");
@@ -150,18 +136,10 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     }
     let settings = repaired.settings();
     let before = repaired.new.without(|place| repaired.is_added(place));
-    let mut names = names(&repaired.before["spec"]);
-    let in_paths = names_in_paths(&repaired.before["spec"]);
     let added: Vec<_> = repaired.new.places.iter().filter(|new| repaired.is_added(new)).collect();
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
-        let mut numbers = 0..;
-        let prefix = settings.name_prefixes()[0];
-        let free = numbers.find_map(|number: usize| {
-            let name = format!("{prefix}{number}");
-            let is_taken = names.contains(&*name) || in_paths.contains(&*name);
-            (name == check.name || !is_taken).then_some(name)
-        });
+        let number = check.name.strip_prefix(settings.name_prefixes()[0]);
         // A container that *pull-once* has lowered was stronger when the check was added.
         let is_missing = before.guarded().any(|place| {
             let is_lowered = || place.pull_policy < check.pull_policy;
@@ -173,11 +151,9 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
             && is_missing
             && is_once(check)
             && strength == Some(check.pull_policy)
-            && free.as_deref() == Some(check.name)
-            && !names.contains(check.name)
+            && number.is_some_and(|number| number.parse::<usize>().is_ok())
             && check.is_container() != settings.as_volumes();
-        hold(is_right, || format!("{check:?} was added, {free:?} is free"))?;
-        names.insert(check.name);
+        hold(is_right, || format!("{check:?} was added"))?;
     }
     Ok(())
 }
