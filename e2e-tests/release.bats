@@ -85,7 +85,7 @@ teardown_file() {
 }
 
 # in_the_copy COMMAND...: runs COMMAND in the copy, with the scripts that replace gh, kwctl and cosign. The
-# copy uses this repository's target directory, so only hack/build-elsewhere.sh compiles the dependencies
+# copy uses this repository's target directory, so only the second build compiles the dependencies
 # again.
 in_the_copy() {
   (

@@ -1,14 +1,30 @@
 #!/usr/bin/env bash
-# Builds the module twice, in two directories, and fails unless both modules have the same bytes. kwctl adds the
-# metadata. Writes the SHA-256 of the module, with and without metadata, to SHA256SUMS.
+# Builds the module twice, and fails unless both modules have the same bytes: the second build is in another folder,
+# with another directory for Cargo's packages. kwctl adds the metadata. Writes the SHA-256 of the module, with and without
+# metadata, to SHA256SUMS.
 #
 #   hack/release/build.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 ${XTASK:-cargo --locked xtask} build
-hack/build-elsewhere.sh
+
+elsewhere=$(mktemp -d)
+trap 'rm -rf "$elsewhere"' EXIT
+mkdir -p "$elsewhere/source" "$elsewhere/cargo/registry"
+git ls-files -z | xargs -0 cp --parents -t "$elsewhere/source"
+# The second build reads the same packages, but through links, so their paths differ.
+for part in cache index src; do
+  ln -s "$(realpath "${CARGO_HOME:-$HOME/.cargo}")/registry/$part" "$elsewhere/cargo/registry/$part"
+done
+# CARGO_MANIFEST_DIR has the value that `cargo xtask` would set. xtask finds the source there.
+xtask=$(realpath "${XTASK:-${CARGO_TARGET_DIR:-target}/xtask/xtask}")
+(cd "$elsewhere/source" && CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target \
+  CARGO_MANIFEST_DIR=$elsewhere/source/xtask "$xtask" build)
+cmp policy.wasm "$elsewhere/source/policy.wasm"
+
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+mkdir -p target
 hack/absolute-links.sh "v$version" <README.md >target/README.md
 kwctl annotate --metadata-path metadata.yml --usage-path target/README.md --output-path annotated-policy.wasm policy.wasm
 sha256sum annotated-policy.wasm policy.wasm | tee SHA256SUMS

@@ -24,7 +24,7 @@ impl Registry for Registries {
             Question::OciManifest { image } => ("manifest", image),
         };
         let seconds = self.timeout_seconds.to_string();
-        let answer = run(["--timeout-seconds", &seconds, command, "--", image]);
+        let answer = run([command, &seconds, image]);
         answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }
 }

@@ -24,7 +24,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
-    /// Builds policy.wasm and annotated-policy.wasm, and installs the target where it is missing
+    /// Builds policy.wasm
     Build,
     Push(push::Args),
     Run(run::Args),

@@ -1,53 +1,30 @@
 //! The client of registries, with the client crate that Kubewarden uses. It is a program of its own, because it is
 //! compiled for a minute, and only lookups and `cargo xtask push` need it: `xtask` compiles and runs it.
+//!
+//! - `registry-client digest SECONDS IMAGE` prints `{"digest":"sha256:..."}`
+//! - `registry-client manifest SECONDS IMAGE` prints the manifest or index
+//! - `registry-client push SECONDS MODULE URI ANNOTATIONS` prints the module's immutable reference
+//!
+//! `SECONDS` is the longest wait for a connection to a registry, or for its answer.
 
 mod client;
 mod push;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
-use clap::Parser as _;
-
-/// Asks registries, and pushes modules
-#[derive(Debug, clap::Parser)]
-struct Args {
-    /// The longest wait for a connection to a registry, or for its answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    timeout_seconds: u64,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    /// Prints `{"digest":"sha256:..."}` of an image
-    Digest { image: String },
-    /// Prints the manifest or index of an image
-    Manifest { image: String },
-    /// Pushes an annotated module, and prints its immutable reference
-    Push {
-        module: PathBuf,
-        /// `registry://host/repository:tag`
-        uri: String,
-        /// The annotations of the manifest: a JSON object
-        annotations: String,
-    },
-}
+use anyhow::{Result, bail};
 
 fn main() -> ExitCode {
-    let Args { timeout_seconds, command } = Args::parse();
-    let time_limit = Duration::from_secs(timeout_seconds);
-    match run(&command, time_limit) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(answer) => {
             println!("{answer}");
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which is
-            // removed here.
+            // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which
+            // is removed here.
             let text = format!("{error:?}");
             eprint!("{}", text.split("\n\nStack backtrace:").next().unwrap_or_default());
             ExitCode::FAILURE
@@ -55,15 +32,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command, time_limit: Duration) -> Result<String> {
+fn run(arguments: &[&str]) -> Result<String> {
+    let [command, seconds, arguments @ ..] = arguments else {
+        bail!("usage: registry-client COMMAND SECONDS ...");
+    };
+    let time_limit = Duration::from_secs(seconds.parse()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        match command {
-            Command::Digest { image } => client::digest(image, time_limit).await,
-            Command::Manifest { image } => client::manifest(image, time_limit).await,
-            Command::Push { module, uri, annotations } => {
+        match (*command, arguments) {
+            ("digest", [image]) => client::digest(image, time_limit).await,
+            ("manifest", [image]) => client::manifest(image, time_limit).await,
+            ("push", [module, uri, annotations]) => {
                 push::push(module, uri, annotations, time_limit).await
             }
+            _ => bail!("unknown arguments"),
         }
     })
 }

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -22,13 +21,12 @@ const SCHEME: &str = "registry://";
 /// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`. The manifest is pushed
 /// last, so an interrupted push doesn't change the tag.
 pub(crate) async fn push(
-    module: &Path,
+    module: &str,
     uri: &str,
     annotations: &str,
     time_limit: Duration,
 ) -> Result<String> {
-    let shown = module.display();
-    let module = fs::read(module).with_context(|| format!("cannot read module {shown}"))?;
+    let module = fs::read(module).with_context(|| format!("cannot read module {module}"))?;
     let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())
         .with_context(|| format!("'{uri}' is no {SCHEME}host/repository:tag"))?;
     let annotations: BTreeMap<String, String> = serde_json::from_str(annotations)?;

@@ -1,7 +1,4 @@
 //! `cargo xtask build`: compiles this policy to its module.
-//!
-//! The target `wasm32-unknown-unknown` needs a standard library. If the active compiler lacks the
-//! library, rustup installs it.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +20,6 @@ const ARTIFACT: &str = "consistent_pull_policy.wasm";
 const POLICY: &str = "policy.wasm";
 
 pub(crate) fn run() -> Result<()> {
-    install_target()?;
     step(&format!("building the module for {TARGET}"));
     let artifact = compile()?;
     let bytes = fs::copy(&artifact, workspace::root().join(POLICY))
@@ -35,37 +31,6 @@ pub(crate) fn run() -> Result<()> {
 /// Prints a line about the build's progress.
 fn step(text: &str) {
     eprintln!("==> {text}");
-}
-
-/// Installs the target's standard library with rustup, if the active compiler has none.
-fn install_target() -> Result<()> {
-    if target_is_installed() {
-        return Ok(());
-    }
-    step(&format!("installing the target {TARGET} with rustup"));
-    output(Command::new("rustup").args(["target", "add", TARGET])).with_context(|| {
-        format!(
-            "the compiler lacks the target {TARGET}, and rustup can't install it: install Rust from \
-             https://rustup.rs, or your distribution's standard library for {TARGET}"
-        )
-    })?;
-    ensure!(
-        target_is_installed(),
-        "rustup installed the target {TARGET} for another toolchain than the active one"
-    );
-    Ok(())
-}
-
-/// Whether the active compiler has the target's standard library.
-fn target_is_installed() -> bool {
-    output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))
-        .ok()
-        .and_then(|directory| fs::read_dir(directory.trim()).ok())
-        .is_some_and(|mut entries| {
-            entries.any(|entry| {
-                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("libcore"))
-            })
-        })
 }
 
 /// Compiles the module, and returns its path.

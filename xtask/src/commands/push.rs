@@ -19,6 +19,9 @@ pub(crate) struct Args {
     uri: String,
 }
 
+/// The longest wait for a connection to a registry, or for its answer.
+const TIMEOUT_SECONDS: &str = "30";
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let shown = args.module.display();
     let module = fs::read(&args.module).with_context(|| format!("cannot read module {shown}"))?;
@@ -26,9 +29,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let metadata =
         metadata.context("the module is not annotated, so that no host would know its rules")?;
     let annotations = serde_json::to_string(&annotations(&metadata))?;
-    let arguments =
-        ["push".as_ref(), args.module.as_os_str(), args.uri.as_ref(), annotations.as_ref()];
-    terminal::print(&client::run(arguments)?)
+    let module = args.module.to_str().context("the module's path is no text")?;
+    let pushed = client::run(["push", TIMEOUT_SECONDS, module, &args.uri, &annotations])?;
+    terminal::print(&pushed)
 }
 
 /// The annotations of the manifest: the metadata's annotations that have one line, and OCI's annotation for

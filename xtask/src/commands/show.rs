@@ -147,15 +147,11 @@ const LISTS: [(&str, &str, [&str; 2]); 4] = [
 
 const CONTAINER: [&str; 2] = ["/image", "/imagePullPolicy"];
 
-/// The name, the image and the pull policy of each container and image volume of a Pod, or of the pod template
-/// in a workload.
-fn places(object: &Value) -> Vec<[String; 3]> {
-    let pointers =
-        ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec", "/template/spec", "/spec"];
-    let spec = pointers.iter().find_map(|pointer| object.pointer(pointer));
+/// The name, the image and the pull policy of each container and image volume of a Pod.
+fn places(pod: &Value) -> Vec<[String; 3]> {
     let mut places = Vec::new();
     for (list, kind, [image, pull_policy]) in LISTS {
-        let elements = spec.and_then(|spec| spec[list].as_array());
+        let elements = pod["spec"][list].as_array();
         for element in elements.into_iter().flatten() {
             let text = |pointer: &str| element.pointer(pointer)?.as_str().map(str::to_owned);
             if let Some(image) = text(image) {

@@ -11,26 +11,11 @@ use serde_json::{Map, Value, json};
 pub type AdmissionRequest = Map<String, Value>;
 
 /// The fields that Kubewarden's hosts know. A host drops each other field, and each field that is `null`.
-const FIELDS: [&str; 15] = [
-    "uid",
-    "kind",
-    "resource",
-    "subResource",
-    "requestKind",
-    "requestResource",
-    "requestSubResource",
-    "name",
-    "namespace",
-    "operation",
-    "userInfo",
-    "object",
-    "oldObject",
-    "dryRun",
-    "options",
-];
+const FIELDS: &str = "uid kind resource subResource requestKind requestResource requestSubResource name namespace \
+    operation userInfo object oldObject dryRun options";
 
 /// The fields of `userInfo` that Kubewarden's hosts know.
-const USER_FIELDS: [&str; 4] = ["extra", "groups", "uid", "username"];
+const USER_FIELDS: &str = "extra groups uid username";
 
 /// Reads a request from JSON: an `AdmissionReview`, or the bare `AdmissionRequest` in it.
 ///
@@ -47,15 +32,15 @@ pub fn parse_review(text: &str) -> Result<AdmissionRequest> {
     for field in ["uid", "kind", "operation", "userInfo"] {
         ensure!(request.contains_key(field), "the request lacks {field}");
     }
-    keep(&mut request, &FIELDS);
+    keep(&mut request, FIELDS);
     if let Some(Value::Object(user)) = request.get_mut("userInfo") {
-        keep(user, &USER_FIELDS);
+        keep(user, USER_FIELDS);
     }
     Ok(request)
 }
 
-fn keep(object: &mut Map<String, Value>, fields: &[&str]) {
-    object.retain(|key, value| fields.contains(&key.as_str()) && !value.is_null());
+fn keep(object: &mut Map<String, Value>, fields: &str) {
+    object.retain(|key, value| fields.split(' ').any(|field| field == key) && !value.is_null());
 }
 
 /// The settings of a policy: a JSON object.
