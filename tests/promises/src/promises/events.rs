@@ -68,8 +68,11 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let second = story.run(request.clone(), &second_policy(story.settings()))?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
-    let may_reject =
-        !matches!(webhook, Webhook::Mesh(_)) && names.iter().any(|name| message.contains(name));
+    // With volumes as checks, an injected init container can take the place of the first one, which is not guarded. Then
+    // the author's own containers need checks too.
+    let moves_first = webhook == Webhook::InitContainerInjected && story.settings().as_volumes();
+    let is_named = names.iter().any(|name| message.contains(name));
+    let may_reject = !matches!(webhook, Webhook::Mesh(_)) && (is_named || moves_first);
     hold(second.is_accepted() || may_reject, || told(&second))?;
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;

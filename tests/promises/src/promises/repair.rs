@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lookups::is_looked_up;
 use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid};
-use crate::image::{PullPolicy, Reference, on_node, shared_name};
+use crate::image::{PullPolicy, Reference, is_image_id, on_node, shared_name};
 use crate::json::text;
 use crate::words::{Place, Pod};
 
@@ -40,6 +40,7 @@ impl Repaired<'_> {
         self.matches("defaultAlways", old)
             && !self.matches("forbidAlways", old)
             && !old.has_digest()
+            && !is_image_id(old.image)
             && old.pull_policy == PullPolicy::server_default(old.image)
     }
 
