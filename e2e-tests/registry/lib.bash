@@ -126,23 +126,22 @@ descriptor() {
   mv "$content" "$1/blobs/sha256/$digest"
 }
 
-# image DIR PLATFORM CONTENT: makes an image with one empty layer and the label CONTENT. The platform
-# is an architecture of Linux, or OS/ARCHITECTURE. Prints the descriptor of the image.
+# image DIR ARCHITECTURE CONTENT: makes an image for Linux, with one empty layer and the label CONTENT. Prints the
+# descriptor of the image.
 image() {
-  local config layer diff_id os=linux arch=${2#*/}
-  [[ $2 != */* ]] || os=${2%/*}
+  local config layer diff_id
   layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
   diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
-  config=$(gojq -nc --arg os "$os" --arg arch "$arch" --arg content "$3" --arg diff_id "$diff_id" '
-    {architecture: $arch, os: $os, config: {Labels: {content: $content}},
+  config=$(gojq -nc --arg arch "$2" --arg content "$3" --arg diff_id "$diff_id" '
+    {architecture: $arch, os: "linux", config: {Labels: {content: $content}},
      rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
   gojq -nc --argjson config "$config" --argjson layer "$layer" '
     {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
      config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
-    gojq -c --arg os "$os" --arg arch "$arch" '.platform = {architecture: $arch, os: $os}'
+    gojq -c --arg arch "$2" '.platform = {architecture: $arch, os: "linux"}'
 }
 
-# publish IMAGE CONTENT [PLATFORM...]: pushes an index if two or more platforms are given, else an image for
+# publish IMAGE CONTENT [ARCHITECTURE...]: pushes an index if two or more architectures are given, else an image for
 # amd64.
 publish() {
   local dir root architectures=("${@:3}")
@@ -159,13 +158,4 @@ publish() {
   jq -nc --argjson root "$root" '{schemaVersion: 2, manifests: [$root]}' >"$dir/index.json"
   skopeo copy --quiet --insecure-policy --preserve-digests --all --dest-tls-verify=false \
     ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
-}
-
-# digest_of IMAGE: prints skopeo's digest, which has to be the SHA-256 of the manifest.
-digest_of() {
-  local inspect=(skopeo inspect --tls-verify=false ${CREDENTIALS:+--creds "$CREDENTIALS"}) digest raw
-  digest=$("${inspect[@]}" --no-tags --format '{{.Digest}}' "docker://$1")
-  raw=sha256:$("${inspect[@]}" --raw "docker://$1" | sha256sum | cut -d ' ' -f 1)
-  same "skopeo's digests" "$digest" "$raw"
-  echo "$digest"
 }

@@ -1,8 +1,7 @@
 //! A registry that fails on demand, for the end-to-end tests.
 //!
 //! The first part of a repository's name selects the failure: a request for `<address>/429/app:1` gets the
-//! status 429. The first line of output is the port on 127.0.0.1. Each further line is a request, so that
-//! tests can count requests. The registry runs until it is killed.
+//! status 429. It prints its port on 127.0.0.1, and runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -48,7 +47,6 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    println!("{method} {path}");
     let fault =
         path.strip_prefix("/v2/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
     if fault == "reset" {

@@ -10,7 +10,7 @@ use consistent_pull_policy_promises::promises::broken_promises;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::notation::{lengthened, set, spec_of_places};
+use crate::notation::{get, lengthened, places_of_spec, set, spec_of_places, text};
 use crate::registry::Registries;
 use crate::row::{Edits, Given, Row, merged, path};
 
@@ -140,13 +140,10 @@ impl Given {
     /// A request with the places of the row.
     fn made(&self) -> Result<Value> {
         let kind = self.kind.as_deref().unwrap_or("Pod");
-        let (group, path) = match kind {
-            "PodTemplate" => ("", "template.spec"),
-            "Pod" => ("", "spec"),
-            "ReplicationController" => ("", "spec.template.spec"),
-            "Job" => ("batch", "spec.template.spec"),
-            "CronJob" => ("batch", "spec.jobTemplate.spec.template.spec"),
-            _ => ("apps", "spec.template.spec"),
+        let group = match kind {
+            "Pod" | "PodTemplate" | "ReplicationController" => "",
+            "Job" | "CronJob" => "batch",
+            _ => "apps",
         };
         let object = |places: &Option<String>| -> Result<Value> {
             let Some(places) = places else {
@@ -155,7 +152,7 @@ impl Given {
             let version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
             let metadata = json!({"name": "test", "namespace": "default"});
             let mut object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
-            set(&mut object, path, Some(&spec_of_places(places)?))?;
+            set(&mut object, path_to_spec(kind), Some(&spec_of_places(places)?))?;
             Ok(object)
         };
         let kind_of_request = json!({"group": group, "version": "v1", "kind": kind});
@@ -194,13 +191,18 @@ fn captured(name: &str) -> Result<Value> {
     Ok(review["request"].take())
 }
 
-/// The Pod spec of an object, in which the places are.
-pub(crate) fn pod_spec(request: &Value, object: &Value) -> Value {
-    let path = match request["kind"]["kind"].as_str() {
-        Some("Pod") => "/spec",
-        Some("PodTemplate") => "/template/spec",
-        Some("CronJob") => "/spec/jobTemplate/spec/template/spec",
-        _ => "/spec/template/spec",
-    };
-    object.pointer(path).cloned().unwrap_or_default()
+/// The path from an object of a kind to its Pod spec.
+fn path_to_spec(kind: &str) -> &'static str {
+    match kind {
+        "Pod" => "spec",
+        "PodTemplate" => "template.spec",
+        "CronJob" => "spec.jobTemplate.spec.template.spec",
+        _ => "spec.template.spec",
+    }
+}
+
+/// The places of an object, as rows write them.
+pub(crate) fn places(request: &Value, object: &Value) -> Vec<String> {
+    let spec = get(object, path_to_spec(text(&request["kind"]["kind"])));
+    spec.map(places_of_spec).unwrap_or_default()
 }

@@ -42,7 +42,11 @@ fn main() -> Result<ExitCode> {
         // A host refuses these itself.
         cases.retain(|(_, case)| case.settings.is_object() && !case.request["userInfo"].is_null());
     }
-    let outcomes = evaluate(&*host(args.module, args.kwctl), &cases);
+    let kwctl = args.module.zip(args.kwctl).map(|(module, program)| Kwctl { program, module });
+    let outcomes = match kwctl {
+        Some(kwctl) => evaluate(&kwctl, &cases),
+        None => evaluate(&Native, &cases),
+    };
     if let Some(path) = args.export {
         let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
         let text = lines.join("\n") + "\n";
@@ -59,13 +63,6 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-fn host(module: Option<PathBuf>, kwctl: Option<PathBuf>) -> Box<dyn Host + Sync> {
-    match (module, kwctl) {
-        (Some(module), Some(program)) => Box::new(Kwctl { program, module }),
-        _ => Box::new(Native),
-    }
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.

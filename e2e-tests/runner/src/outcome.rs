@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::case::{Case, pod_spec};
+use crate::case::{Case, places};
 use crate::host::Evaluation;
-use crate::notation::{
-    each_text, get, lengthened, lines, places_of_spec, repeated, short_digests, text, tidy,
-};
+use crate::notation::{each_text, get, lengthened, lines, repeated, short_digests, text, tidy};
 use crate::row::{Row, is_rule, is_short};
 
 /// The audit annotations, and the record of changes.
@@ -74,7 +72,7 @@ impl Row {
                 "warned": answer["warnings"],
             });
         } else if !after.is_null() {
-            actual["after"] = places_of_spec(&pod_spec(&case.request, after)).into();
+            actual["after"] = places(&case.request, after).into();
         }
         for path in self.given["has"].as_object().into_iter().flat_map(Map::keys) {
             let value = object.and_then(|object| get(object, path));

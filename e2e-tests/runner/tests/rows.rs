@@ -16,12 +16,8 @@ fn the_crate_does_what_the_rows_say() {
             differences.extend(row.difference(&case, &evaluation));
         }
     }
-    assert!(
-        differences.is_empty(),
-        "{} of {count} cases\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    let number = differences.len();
+    assert!(number == 0, "{number} of {count} cases\n{}", differences.join("\n"));
 }
 
 #[test]
@@ -29,12 +25,9 @@ fn the_crate_keeps_its_promises_for_each_row() {
     let mut broken = Vec::new();
     for row in rows().expect("the rows").iter().filter(|row| !row.is_invalid()) {
         for case in row.cases().expect("the cases") {
-            let promises = case.broken_promises(&Native).expect("answers");
-            broken.extend(
-                promises
-                    .iter()
-                    .map(|promise| format!("{} {:?}\n  {promise}", row.place, case.values)),
-            );
+            for promise in case.broken_promises(&Native).expect("answers") {
+                broken.push(format!("{} {:?}\n  {promise}", row.place, case.values));
+            }
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));

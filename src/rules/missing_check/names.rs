@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use crate::examination::{Examination, MOUNT_FOLDER};
 use crate::pod::List;
+use crate::settings::Form;
 
-/// The free names: no container and no volume has them, and no container mounts anything at their path in `MOUNT_FOLDER`.
+/// The free names: no container and no volume has them. If added checks are volumes, no container mounts anything at their
+/// path in `MOUNT_FOLDER`.
 ///
 /// No setting exempts these names, because such settings contradict each other.
 pub(super) fn free_names<'e>(
@@ -18,7 +20,8 @@ pub(super) fn free_names<'e>(
     let names = places.clone().map(|place| &*place.name);
     let volumes = examination.spec.list(List::Volumes).unwrap_or_default().iter();
     let volumes = volumes.filter_map(|volume| volume.get("name").and_then(Value::as_str));
-    let mounts = places.flat_map(|place| &place.mounts);
+    let mounts_volumes = examination.settings.image_checks.form == Form::ImageVolume;
+    let mounts = places.filter(|_| mounts_volumes).flat_map(|place| &place.mounts);
     let mounted = mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER));
     let numbers =
         names.chain(volumes).chain(mounted).filter_map(|name| number(name.strip_prefix(prefix)?));

@@ -83,9 +83,6 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
         "imagePullPolicy": "IfNotPresent",
         "stdin": true,
         "tty": true,
-        "resources": {},
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
     }));
     let mut request = update(create, object, stored);
     request["subResource"] = "ephemeralcontainers".into();

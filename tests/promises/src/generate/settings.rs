@@ -148,15 +148,9 @@ impl Source<'_> {
 
     /// Writes the values that forms leave behind for a setting that is not set.
     fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
-        for path in [
-            "images",
-            "exempt",
-            "pullOnce",
-            "imageChecks.coverage",
-            "imageChecks.namePrefixes",
-            "images.forbidNever",
-            "registry.overrides",
-        ] {
+        let paths = "images exempt pullOnce imageChecks.coverage imageChecks.namePrefixes \
+            images.forbidNever registry.overrides";
+        for path in paths.split_whitespace() {
             let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
             let is_section = path
                 .split_once('.')
@@ -165,15 +159,9 @@ impl Source<'_> {
                 put(settings, path, unset);
             }
         }
-        for list in [
-            "/images/requireAlways",
-            "/images/forbidAlways",
-            "/registry/images",
-            "/registry/skipImages",
-            "/exempt/containers",
-            "/exempt/images",
-            "/imageChecks/namePrefixes",
-        ] {
+        let lists = "/images/requireAlways /images/forbidAlways /registry/images \
+            /registry/skipImages /exempt/containers /exempt/images /imageChecks/namePrefixes";
+        for list in lists.split_whitespace() {
             if let Some(Value::Array(list)) = settings.pointer_mut(list) {
                 list.insert(0, "".into());
             }

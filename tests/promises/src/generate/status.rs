@@ -31,17 +31,10 @@ impl Source<'_> {
     }
 
     fn waiting(&mut self, spec: &Value, container: &Value) -> Result<Value> {
-        let reason = self.pick(&[
-            "ImagePullBackOff",
-            "ErrImagePull",
-            "PodInitializing",
-            "ErrImageNeverPull",
-            "InvalidImageName",
-            "ImageInspectError",
-            "SignatureValidationFailed",
-            "RegistryUnavailable",
-            "CrashLoopBackOff",
-        ])?;
+        let reason = self.word(
+            "ImagePullBackOff ErrImagePull PodInitializing ErrImageNeverPull InvalidImageName \
+            ImageInspectError SignatureValidationFailed RegistryUnavailable CrashLoopBackOff",
+        )?;
         // The kubelet's message may name the container's image, the image of a volume, or no image.
         let image = match self.0.int_in_range(0..=2)? {
             0 => &container["image"],
