@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kind::{Kind, Type};
+use super::kind::{Kind, Operation};
 use super::metadata::Metadata;
 use crate::json::Wrong;
 
@@ -53,8 +53,8 @@ struct UserInfo {
 pub(crate) struct Request<'r> {
     /// The kind of the object.
     pub(crate) kind: Kind,
-    /// The type of the request.
-    pub(crate) r#type: Type,
+    /// What the request does to the object.
+    pub(crate) operation: Operation,
     /// Whether the request creates the object.
     pub(crate) creates: bool,
     /// Whether the request names no user. Audits send such requests.
@@ -95,7 +95,7 @@ impl Review {
         let mut groups = user.and_then(|user| user.groups.as_ref()).into_iter().flatten();
         Some(Request {
             kind,
-            r#type: Type::of(kind, operation, sub_resource)?,
+            operation: Operation::of(kind, operation, sub_resource)?,
             creates: operation == "CREATE",
             names_no_user: name.is_none_or(str::is_empty),
             is_from_node: groups.any(|group| group == NODES_GROUP),
