@@ -111,7 +111,8 @@ impl Review {
 }
 
 impl<'r> Request<'r> {
-    /// The metadata of the object. None if the object is accepted untouched, whatever its Pod spec contains.
+    /// The metadata of the Pod, or of the Pods that a pod template makes. None if the object is accepted untouched, whatever
+    /// its Pod spec contains.
     ///
     /// # Errors
     /// A value of the metadata has a wrong shape.
@@ -122,7 +123,11 @@ impl<'r> Request<'r> {
                 Kind::Pod => self.is_mirror(&metadata),
                 _ => metadata.controller.is_some() || self.has_stored_template(),
             };
-        Ok((!is_untouched).then_some(metadata))
+        if is_untouched {
+            return Ok(None);
+        }
+        let template = self.kind.template(self.object).filter(|template| template.is_object());
+        template.map_or(Ok(metadata), Metadata::read).map(Some)
     }
 
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the annotation of a mirror

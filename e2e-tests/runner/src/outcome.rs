@@ -33,7 +33,9 @@ impl Row {
         }
         if let Some(actual) = actual.as_object_mut() {
             let is_list = |key: &str| key == "asked" || LISTS.contains(&key);
-            actual.retain(|key, _| !is_list(key) || expected.contains_key(key));
+            actual.retain(|key, value| {
+                expected.contains_key(key) || !is_list(key) && *value != json!([])
+            });
         }
         let sent = yaml(&json!({"pod": places(&case.request, &case.request["object"]).join(", ")}));
         let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
@@ -177,17 +179,16 @@ fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation)
     (!is_same).then(String::new)
 }
 
-/// The lines of YAML for an object, without what is empty in it.
+/// The lines of YAML for an object.
 fn yaml(object: &Value) -> String {
     let mut yaml = String::new();
     for (key, value) in object.as_object().into_iter().flatten() {
-        let is_empty = value.as_array().is_some_and(Vec::is_empty);
         let value = match key.as_str() {
             "after" if value.is_array() => lines(value).join(", ").into(),
             _ => value.clone(),
         };
         let entry = yaml_serde::to_string(&json!({key: value})).unwrap_or_default();
-        for line in entry.lines().filter(|_| !is_empty) {
+        for line in entry.lines() {
             let _ = writeln!(yaml, "  {}", short_digests(line));
         }
     }
