@@ -2,7 +2,7 @@
 load lib
 
 setup_file() { apply_example agent-stack-k8s; }
-teardown_file() { remove_example agent-stack-k8s; }
+teardown_file() { remove_examples; }
 
 @test "a weak check, an image on the node, a tag that has left the registry" {
   local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \

@@ -2,7 +2,7 @@
 load lib
 
 setup_file() { apply_example agent-stack-k8s-volumes; }
-teardown_file() { remove_example agent-stack-k8s-volumes; }
+teardown_file() { remove_examples; }
 
 @test "a step's image that was never pushed: copy-agent waits, and its message names the image" {
   image agent:v1

@@ -75,9 +75,15 @@ asked_by_tag() {
 
 # ---- Pods -----------------------------------------------------------------------------------
 
-# Filters for `manifest`: without this policy, because no selector of the examples matches; a container that ends.
+# Filters for `manifest`: without this policy, because no selector of the examples matches; a Pod as of a Job; a
+# container that ends.
 # shellcheck disable=SC2034 # read by the tests
 unselected='.metadata.labels = {"jenkins/label": "none"}'
+job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
+# Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
+updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],
+  operations: ["UPDATE"]}] | .spec.matchConditions = '$(
+  gojq --yaml-input --compact-output .spec.matchConditions examples/multi-tenant.yaml)
 ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
@@ -121,6 +127,7 @@ conditions='
   def ended($name): status($name).state.terminated.exitCode == 0;
   def waits_for_image($name): status($name).state.waiting.reason | . == "ErrImagePull" or . == "ImagePullBackOff";
   def nothing_started: [.status.containerStatuses[] | .state.waiting.reason == "PodInitializing"] | all;
+  def nothing_runs: [.status.containerStatuses[].state | has("running")] | any | not;
   def places: .spec | [.initContainers[]?, .containers[], .volumes[]?, .ephemeralContainers[]?];
   def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
 '
@@ -134,6 +141,20 @@ is() {
 # comes POD CONDITION: the Pod gets there.
 comes() {
   within 60 is "$1" "$2"
+}
+
+# workload KIND NAME PLACES [FILTER]: the Pod of `manifest` as the template of a workload.
+workload() {
+  manifest "${@:2}" |
+    jq --arg kind "$1" '
+      .metadata.labels as $labels
+      | {metadata: {$labels}, spec: (.spec | if $kind | test("Job") then . else del(.restartPolicy) end)} as $template
+      | {apiVersion: (if $kind | test("Job") then "batch/v1" else "apps/v1" end), $kind,
+         metadata: {name: .metadata.name, $labels},
+         spec: (if $kind == "Job" then {$template}
+           elif $kind == "CronJob" then {schedule: "0 0 1 1 *", jobTemplate: {spec: {$template}}}
+           else {$template, selector: {matchLabels: $labels}} end)}
+      | if $kind == "StatefulSet" then .spec.serviceName = "none" else . end'
 }
 
 # ---- this policy ----------------------------------------------------------------------------
@@ -151,9 +172,10 @@ webhook() {
 }
 
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
-# Without Kubewarden's controller, it registers the policies as the controller does. remove_example takes them out.
+# Without Kubewarden's controller, it registers the policies as the controller does. remove_examples takes all out.
 apply_example() {
   local condition policy name
+  example "$@" >>"$RUN/applied"
   if [[ -z ${POLICY_SERVER:-} ]]; then
     example "$@" | kubectl apply --filename -
     for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
@@ -170,12 +192,13 @@ apply_example() {
   done
 }
 
-remove_example() {
+remove_examples() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    example "$@" | kubectl delete --ignore-not-found --filename -
+    [[ ! -s $RUN/applied ]] || kubectl delete --ignore-not-found --filename "$RUN/applied"
   else
     kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
   fi
+  : >"$RUN/applied"
 }
 
 # example NAME [FILTER]: the manifest with the module that these tests have pushed.

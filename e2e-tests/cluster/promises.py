@@ -26,7 +26,7 @@ invalid = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "invalid"}}
 invalid["spec"] = {"containers": [{"name": "main", "image": "INVALID"}]}
 for level in levels:
     for example in examples:  # A webhook acts a moment after it was registered.
-        while "no valid image" not in (create(f"{prefix}-{example}-{level}", invalid)[1] or ""):
+        while "invalid image" not in (create(f"{prefix}-{example}-{level}", invalid)[1] or ""):
             time.sleep(1)
 
 counts, broken = collections.Counter(), []

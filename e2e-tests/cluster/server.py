@@ -3,7 +3,7 @@
 #
 # Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
 # exists, it answers nothing, like a registry that is away. It serves a repository "private" only to clients with
-# credentials. Over HTTPS it is two webhooks, and forwards /validate/NAME to the policy server, because the API
+# credentials. Over HTTPS it is three webhooks, and forwards /validate/NAME to the policy server, because the API
 # server calls nothing over HTTP.
 import base64, http.client, json, os, ssl, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,6 +50,10 @@ class Handler(BaseHTTPRequestHandler):
         hook, _, image = self.path[1:].partition("?")[0].partition("/")
         if hook == "mesh":  # adds a container with this image
             patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
+        elif hook == "pin":  # adds a digest to the containers' images
+            images = ((i, c["image"]) for i, c in enumerate(request["object"]["spec"]["containers"]))
+            patch = [{"op": "replace", "path": f"/spec/containers/{i}/image", "value": f"{image}@sha256:{'0' * 64}"}
+                     for i, image in images]
         else:  # drops volumes[].image, as a webhook that writes a Pod with types that don't know this field
             volumes = enumerate(request["object"]["spec"].get("volumes", []))
             paths = [f"/spec/volumes/{index}/image" for index, volume in volumes if "image" in volume]
