@@ -149,12 +149,12 @@ all_pods_are() {
       for i in {1..250}; do
         curl --silent --output /dev/null --write-out '%{http_code}\n' --header 'Content-Type: application/json' \
           --data "${pod//NAME/pod-$client-$i}" "$url"
-        sleep 0.15
+        sleep 0.2
       done >"$BATS_TEST_TMPDIR/codes-$client" 3>&- &
       clients+=("$!")
     done
     for i in {1..6}; do
-      sleep 3
+      sleep 2
       $STOP_POLICY_SERVER 3>&-
       $START_POLICY_SERVER 3>&-
     done
