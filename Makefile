@@ -142,11 +142,11 @@ fuzz: ## Fuzz requests, settings and hosts' errors
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
 # entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. Without `--baseline skip`, cargo-mutants would
-# first run the tests on the unchanged code, but only those of one package.
+# first run the tests on the unchanged code, but only those of one package. An incremental build takes a tenth of the time.
 .PHONY: mutants
 mutants: setup-cargo ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh mutants
-	CASES=$(or $(CASES),6000) cargo mutants $(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 \
+	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants $(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 \
 		--test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
 		-- --lib --test policy --test rows --test promises
 

@@ -14,7 +14,7 @@ use kubewarden_policy_sdk::response::ValidationResponse;
 use self::change::Changes;
 pub(crate) use self::edit::{Edit, apply};
 use crate::examination::{Effect, Examination, Finding, Place, Why};
-use crate::request::Type;
+use crate::request::Operation;
 use crate::settings::{Mode, Templates};
 use crate::shown::shown;
 
@@ -68,7 +68,7 @@ enum Outcome {
 impl Outcome {
     fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
         let settings = examination.settings;
-        let is_template = examination.request.r#type == Type::Template;
+        let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
             (Effect::OnlyWarning, _) | (_, Mode::Warn) => Self::Warns,
             (Effect::Repairable, Mode::Fix) => Self::IsRepaired,
@@ -84,7 +84,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let rejecting = || findings.iter().filter(|judged| judged.outcome == Outcome::Rejects);
     let is_rejected = rejecting().next().is_some();
     let is_momentary = rejecting().all(|judged| judged.finding.reason.is_momentary());
-    let is_pod = examination.request.r#type != Type::Template;
+    let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
     let edits = edit::edits(examination, &changes);

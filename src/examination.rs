@@ -16,10 +16,10 @@ pub(crate) use self::coverage::{Coverage, Pulls};
 pub(crate) use self::finding::{Effect, Finding, Reason, Rule, Subject};
 pub(crate) use self::place::{Place, Why};
 pub(crate) use self::roles::Role;
-use crate::json::Wrong;
+use crate::json::{Wrong, member};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec, mounts};
-use crate::request::{Metadata, Request, Type};
+use crate::request::{Metadata, Operation, Request};
 use crate::settings::{Action, Form, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
@@ -78,7 +78,7 @@ impl<'o> Examination<'o> {
         }
         let containers = places.len();
         for (index, volume) in spec.list(List::Volumes)?.iter().enumerate() {
-            if let Some(image) = crate::json::member(volume, "image")? {
+            if let Some(image) = member(volume, "image")? {
                 places.push(Place::read(List::Volumes, index, volume, image, settings)?);
             }
         }
@@ -108,18 +108,18 @@ impl<'o> Examination<'o> {
     /// At UPDATE of a Pod, only init containers and app containers with another image than the stored one are examined.
     /// At UPDATE of `ephemeralcontainers`, only new ephemeral containers are.
     fn leave_out_stored_places(&mut self) {
-        let r#type = self.request.r#type;
-        if r#type.is_before_start() {
+        let operation = self.request.operation;
+        if operation.is_before_start() {
             return;
         }
         let stored = stored_images(self.request);
         for place in &mut self.places {
             let stored = stored.get(&(place.list, &*place.name));
-            place.is_examined = match (r#type, place.list) {
-                (Type::PodUpdate, List::InitContainers | List::Containers) => {
+            place.is_examined = match (operation, place.list) {
+                (Operation::PodUpdate, List::InitContainers | List::Containers) => {
                     stored != Some(&&*place.image.before)
                 }
-                (Type::EphemeralUpdate, List::EphemeralContainers) => stored.is_none(),
+                (Operation::EphemeralUpdate, List::EphemeralContainers) => stored.is_none(),
                 _ => false,
             };
         }

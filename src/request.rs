@@ -4,6 +4,6 @@ mod kind;
 mod metadata;
 mod review;
 
-pub(crate) use self::kind::Type;
+pub(crate) use self::kind::Operation;
 pub(crate) use self::metadata::{CHANGES_ANNOTATION, Metadata};
 pub(crate) use self::review::{Request, Review};

@@ -26,7 +26,7 @@ pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     default::raise(examination);
     // Before the checks are compared, because a pinned image is another image.
     registry::look_up(examination, client);
-    if examination.request.r#type.is_before_start() {
+    if examination.request.operation.is_before_start() {
         let coverage = Coverage::of(&examination.places);
         weak_check::raise(examination, &coverage);
         missing_check::add(examination, &coverage);

@@ -9,7 +9,6 @@ mod for_image;
 mod registry;
 mod value;
 
-#[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,8 +21,7 @@ pub use self::registry::{Action, Lookup, Override, Platform, Registry};
 use crate::image::Pattern;
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// What this policy does about a finding, i.e. about one thing that is wrong.
@@ -46,8 +44,7 @@ pub struct Settings {
 }
 
 /// What this policy does about a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Mode {
     /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as mutating.
     #[default]
@@ -59,8 +56,7 @@ pub enum Mode {
 }
 
 /// Which pulls spare a container a second one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum PullOnce {
     /// None.
     Off,
@@ -73,8 +69,7 @@ pub enum PullOnce {
 }
 
 /// The pull policies that are required or forbidden for some images.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants: each pull proves the
@@ -96,8 +91,7 @@ pub struct Images {
 }
 
 /// What a pod template is told about its Pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Templates {
     /// Nothing: pod templates are not examined.
     Off,
@@ -109,8 +103,7 @@ pub enum Templates {
 }
 
 /// Containers and images that are never examined and never changed.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exempt {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a name, so the key
@@ -123,9 +116,8 @@ pub struct Exempt {
 }
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any one character.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-#[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct NamePattern(WildMatch);
 
@@ -182,7 +174,6 @@ impl Settings {
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the doc comments of the settings'
     /// types.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn schema() -> schemars::Schema {
         schemars::schema_for!(Settings)
     }

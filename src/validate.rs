@@ -11,7 +11,7 @@ use crate::answer::{Rejection, answer, apply};
 use crate::examination::Examination;
 use crate::json::Wrong;
 use crate::lookup::Client;
-use crate::request::{Review, Type};
+use crate::request::{Operation, Review};
 use crate::rules;
 use crate::settings::{Settings, Templates};
 
@@ -40,10 +40,9 @@ fn response(
     let settings = Settings::read(&review.settings);
     let settings = settings
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
-    let Some(request) = review
-        .request()
-        .filter(|request| request.r#type != Type::Template || settings.templates != Templates::Off)
-    else {
+    let Some(request) = review.request().filter(|request| {
+        request.operation != Operation::Template || settings.templates != Templates::Off
+    }) else {
         return Ok(None);
     };
     let malformed =

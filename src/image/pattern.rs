@@ -3,7 +3,6 @@
 //! A pattern that is nearly always a mistake is an error, because it would have no effect and its author might not
 //! notice. The error says what to write instead.
 
-#[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
@@ -14,9 +13,8 @@ use super::host::{DOCKER_HUB, comparable, split_registry};
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is any run of
 /// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
 /// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. A digest doesn't count.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
-#[cfg_attr(not(target_arch = "wasm32"), schemars(with = "String"))]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,

@@ -76,7 +76,7 @@ impl Invalid {
             Self::Space => "it has white space",
             Self::Scheme => "a reference has no URL scheme",
             Self::Variable => "a variable in it was not replaced",
-            Self::BareImageId => "it is an image ID without sha256:",
+            Self::BareImageId => "it is an image ID without its prefix sha256",
             Self::Registry => "its registry is not host[:port]",
             Self::UpperCase => "its repository has upper-case letters",
             Self::Repository => {

@@ -1,4 +1,4 @@
-//! The kinds of objects that hold a Pod spec, and the types of requests.
+//! The kinds of objects that hold a Pod spec, and the operations that this policy examines.
 
 use serde_json::Value;
 
@@ -57,9 +57,9 @@ impl Kind {
     }
 }
 
-/// The type of a request. It decides which rules run, and which fields they may change.
+/// What a request does to which object. It decides which rules run, and which fields they may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
+pub(crate) enum Operation {
     /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
     PodCreate,
     /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
@@ -70,8 +70,8 @@ pub(crate) enum Type {
     Template,
 }
 
-impl Type {
-    /// The type of an operation on a kind or on one of its subresources. None if this policy doesn't examine such
+impl Operation {
+    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine such
     /// requests.
     pub(super) fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kind::{Kind, Type};
+use super::kind::{Kind, Operation};
 use super::metadata::Metadata;
 use crate::json::Wrong;
 
@@ -53,8 +53,8 @@ struct UserInfo {
 pub(crate) struct Request<'r> {
     /// The kind of the object.
     pub(crate) kind: Kind,
-    /// The type of the request.
-    pub(crate) r#type: Type,
+    /// What the request does to the object.
+    pub(crate) operation: Operation,
     /// Whether the request creates the object.
     pub(crate) creates: bool,
     /// Whether the request names no user. Audits send such requests.
@@ -95,7 +95,7 @@ impl Review {
         let mut groups = user.and_then(|user| user.groups.as_ref()).into_iter().flatten();
         Some(Request {
             kind,
-            r#type: Type::of(kind, operation, sub_resource)?,
+            operation: Operation::of(kind, operation, sub_resource)?,
             creates: operation == "CREATE",
             names_no_user: name.is_none_or(str::is_empty),
             is_from_node: groups.any(|group| group == NODES_GROUP),
@@ -111,7 +111,8 @@ impl Review {
 }
 
 impl<'r> Request<'r> {
-    /// The metadata of the object. None if the object is accepted untouched, whatever its Pod spec contains.
+    /// The metadata of the Pod, or of the Pods that a pod template makes. None if the object is accepted untouched, whatever
+    /// its Pod spec contains.
     ///
     /// # Errors
     /// A value of the metadata has a wrong shape.
@@ -122,7 +123,11 @@ impl<'r> Request<'r> {
                 Kind::Pod => self.is_mirror(&metadata),
                 _ => metadata.controller.is_some() || self.has_stored_template(),
             };
-        Ok((!is_untouched).then_some(metadata))
+        if is_untouched {
+            return Ok(None);
+        }
+        let template = self.kind.template(self.object).filter(|template| template.is_object());
+        template.map_or(Ok(metadata), Metadata::read).map(Some)
     }
 
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the annotation of a mirror

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use crate::examination::{Examination, Place, Reason, Rule, Why};
 use crate::image::{Pattern, PullPolicy};
-use crate::request::Type;
+use crate::request::Operation;
 
 /// Raises the pull policies that equal the server default. An image with a digest never changes, so it keeps its own.
 pub(super) fn raise(examination: &mut Examination<'_>) {
-    if examination.request.r#type == Type::PodUpdate {
+    if examination.request.operation == Operation::PodUpdate {
         return;
     }
     for place in examination.places.iter_mut().filter(|place| place.takes_part()) {

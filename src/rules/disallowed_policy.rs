@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use crate::examination::{Examination, Finding, Place, Reason, Rule, Why};
 use crate::image::{Pattern, PullPolicy};
-use crate::request::Type;
+use crate::request::Operation;
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are immutable, so
 /// there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
-    let is_immutable = examination.request.r#type == Type::PodUpdate;
+    let is_immutable = examination.request.operation == Operation::PodUpdate;
     for (index, place) in
         examination.places.iter_mut().enumerate().filter(|(_, place)| place.takes_part())
     {

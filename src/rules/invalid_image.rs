@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::image::Invalid;
-use crate::request::Type;
+use crate::request::Operation;
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API server, because a
 /// controller may fill it in.
 pub(super) fn report(examination: &mut Examination<'_>) {
     let images = &examination.settings.images;
     let refuses_ids = !images.require_always.is_empty() || !images.forbid_never.is_empty();
-    let is_template = examination.request.r#type == Type::Template;
+    let is_template = examination.request.operation == Operation::Template;
     let mut findings = Vec::new();
     for (index, place) in examination.places.iter().enumerate() {
         if !place.is_examined || place.role == Role::Exempt {

@@ -16,7 +16,7 @@ use crate::examination::{Examination, FailedLookup, Finding, Place, Reason, Rule
 use crate::image::PullPolicy;
 use crate::lookup::{Class, Client, Failure, Question, Session};
 use crate::pod::{List, Platforms};
-use crate::request::Type;
+use crate::request::Operation;
 use crate::settings::{Action, Platform};
 use crate::shown::shown;
 
@@ -139,7 +139,7 @@ fn use_answer(
         let is_warning = examination.settings.registry.platform == Platform::Warn;
         report(examination, image, missing.reason(field), is_warning);
     }
-    let is_immutable = examination.request.r#type == Type::PodUpdate;
+    let is_immutable = examination.request.operation == Operation::PodUpdate;
     for index in &image.places {
         let Some(place) = examination.places.get_mut(*index) else {
             continue;
@@ -173,7 +173,7 @@ fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure
         && !image.verifies_digest;
     // `UseCached` acts as `KeepTag` in three cases. The pull policies of an existing Pod can't change. A digest names the same
     // image wherever it comes from. Beyond the last lookup, the registry is healthy.
-    let keeps_policy = examination.request.r#type == Type::PodUpdate
+    let keeps_policy = examination.request.operation == Operation::PodUpdate
         || image.has_digest
         || failure.class == Class::Limit;
     let action = match lookup.map(|lookup| action(lookup, failure.class)) {

@@ -10,11 +10,11 @@ use std::rc::Rc;
 
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
 use crate::pod::List;
-use crate::request::Type;
+use crate::request::Operation;
 
 /// Warns of each check whose image no other place has, neither as it came in nor now.
 pub(super) fn report(examination: &mut Examination<'_>) {
-    if !examination.has_checks() || examination.request.r#type == Type::EphemeralUpdate {
+    if !examination.has_checks() || examination.request.operation == Operation::EphemeralUpdate {
         return;
     }
     let is_check = |place: &&Place<'_>| place.role == Role::Check;
@@ -40,7 +40,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
     for (index, check) in stale {
         let other = check.reference.ok().and_then(|image| spellings.get(&image.normalised()));
         let other_spelling = other.map(|image| image.clone().into_owned());
-        let is_update = examination.request.r#type == Type::PodUpdate;
+        let is_update = examination.request.operation == Operation::PodUpdate;
         let reason = Stale { other_spelling, is_update };
         findings.push(Finding::about_image(index, check, Rc::new(reason)).warning_if(true));
     }

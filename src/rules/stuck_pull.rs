@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::examination::{Examination, Finding, Place, Reason, Role, Rule, Subject};
 use crate::pod::List;
-use crate::request::Type;
+use crate::request::Operation;
 use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with the way out. Source: `pkg/kubelet/images/types.go` and
@@ -29,7 +29,7 @@ const REASONS: [(&str, &str); 7] = [
 /// Reports the containers that wait for an image. Mode `Fix` is silent, because it doesn't change a container that waits.
 pub(super) fn report(examination: &mut Examination<'_>) {
     let request = examination.request;
-    let is_audit = request.r#type == Type::PodCreate && request.names_no_user;
+    let is_audit = request.operation == Operation::PodCreate && request.names_no_user;
     let Some(status) =
         request.object.get("status").filter(|_| is_audit && examination.settings.mode != Mode::Fix)
     else {

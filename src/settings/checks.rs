@@ -1,7 +1,6 @@
 //! The settings of image checks, in `imageChecks`.
 
 use k8s_openapi::api::core::v1::Container;
-#[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,8 +13,7 @@ use crate::json::{self, WrongField};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Checks {
     /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
@@ -43,7 +41,9 @@ pub struct Checks {
 impl Default for Checks {
     fn default() -> Self {
         Self {
-            name_prefixes: Prefix::defaults(),
+            name_prefixes: ["imagecheck-", "imagepullcheck-"]
+                .map(|prefix| Prefix(prefix.into()))
+                .into(),
             coverage: Coverage::default(),
             every_pod: false,
             form: Form::default(),
@@ -66,29 +66,19 @@ impl Checks {
 }
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
-
-impl Prefix {
-    fn defaults() -> Vec<Self> {
-        ["imagecheck-", "imagepullcheck-"].map(|prefix| Self(prefix.to_owned())).into()
-    }
-}
 
 impl TryFrom<String> for Prefix {
     type Error = String;
 
     fn try_from(prefix: String) -> Result<Self, String> {
-        if prefix.starts_with('-') || !prefix.bytes().all(is_label_byte) {
+        let is_wrong = prefix.len() > PREFIX_MAX || prefix.starts_with('-');
+        if is_wrong || !prefix.bytes().all(is_label_byte) {
             return Err(format!(
-                "{prefix} can't start a container's name: it takes lower-case letters, digits and -, and begins with no -"
-            ));
-        }
-        if prefix.len() > PREFIX_MAX {
-            return Err(format!(
-                "{prefix} leaves no room for a number: it takes at most {PREFIX_MAX} characters"
+                "{prefix} can't start a container's name: it takes 1 to {PREFIX_MAX} lower-case letters, digits and -, and \
+                 begins with no -"
             ));
         }
         Ok(Self(prefix))
@@ -101,8 +91,7 @@ pub(super) const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// What happens to an image that needs a check and has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Coverage {
     /// Nothing.
     Off,
@@ -116,8 +105,7 @@ pub enum Coverage {
 }
 
 /// What an added check is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Form {
     /// An init container: a copy of the Pod's last check that can be copied, or else made from the `template`.
     #[default]
@@ -129,16 +117,11 @@ pub enum Form {
 
 /// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required. Probes, `lifecycle` and
 /// restart rules are errors, because the API server would reject the Pod.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Value")]
 pub struct Template(
     // Boxed, because the type has more than 1,000 bytes: settings without a template would touch four more pages of memory.
-    #[cfg_attr(
-        not(target_arch = "wasm32"),
-        schemars(with = "serde_json::Map<String, serde_json::Value>")
-    )]
-    pub(crate) Box<Container>,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")] pub(crate) Box<Container>,
 );
 
 impl TryFrom<Value> for Template {

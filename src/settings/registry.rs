@@ -1,6 +1,5 @@
 //! The settings of lookups, in `registry`: for all images, and for the images of an override.
 
-#[cfg(not(target_arch = "wasm32"))]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +8,7 @@ use super::value;
 use crate::image::{Names, Pattern};
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
     /// Whether this policy asks the registry for the digest behind each tag. Lookups need a longer evaluation timeout.
@@ -59,8 +57,7 @@ impl Default for Registry {
 }
 
 /// Whether this policy asks the registry for the digest behind a tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Lookup {
     /// The registry is not asked.
     #[default]
@@ -72,8 +69,7 @@ pub enum Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Action {
     /// The image is a finding without a repair.
     Reject,
@@ -85,13 +81,12 @@ pub enum Action {
 }
 
 /// Settings for the lookups of some images. If a key is not set, the value in `registry` applies.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Override {
     /// The images that this entry is for. They are required.
     #[serde(deserialize_with = "value::list")]
-    #[cfg_attr(not(target_arch = "wasm32"), schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub images: Vec<Pattern>,
     /// Whether this policy asks the registry for the digests of these images.
     pub lookup: Option<Lookup>,
@@ -108,8 +103,7 @@ pub struct Override {
 }
 
 /// Whether the platforms of an image are compared with those that the Pod asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(not(target_arch = "wasm32"), derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Platform {
     /// They are not compared.
     #[default]

@@ -16,9 +16,14 @@ impl Row {
     /// Returns what is not as the row expects: what was expected and what came, both as a row writes them.
     #[must_use]
     pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
-        let actual = self.actual(case, evaluation);
+        let mut actual = self.actual(case, evaluation);
         let mut expected = self.expected(case, evaluation);
-        expected.retain(|key, value| !is_as_expected(key, value, &actual[key], evaluation));
+        let mut problems = Vec::new();
+        expected.retain(|key, value| {
+            let problem = problem(key, value, &actual[key], evaluation);
+            problems.extend(problem.clone().filter(|text| !text.is_empty()));
+            problem.is_some()
+        });
         if expected.is_empty() {
             return None;
         }
@@ -26,9 +31,19 @@ impl Row {
         for value in &case.values {
             let _ = write!(report, "\n  with {}", short_digests(value));
         }
+        if let Some(actual) = actual.as_object_mut() {
+            let is_list = |key: &str| key == "asked" || LISTS.contains(&key);
+            actual.retain(|key, value| {
+                expected.contains_key(key) || !is_list(key) && *value != json!([])
+            });
+        }
+        let sent = yaml(&json!({"pod": places(&case.request, &case.request["object"]).join(", ")}));
         let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
-        let settings = &case.settings;
-        let _ = write!(report, "\nexpected\n{expected}came\n{actual}settings\n  {settings}\n");
+        let _ = write!(report, "\nexpected\n{expected}came\n{actual}");
+        for problem in problems {
+            let _ = writeln!(report, "because {problem}");
+        }
+        let _ = write!(report, "sent\n{sent}  settings: {}\n", case.settings);
         Some(report)
     }
 
@@ -147,32 +162,33 @@ impl Row {
     }
 }
 
-fn is_as_expected(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> bool {
+/// Why a value is not as expected. None if it is. Empty if both values say it.
+fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> Option<String> {
     let is_sentences = ["invalid", "rejected", "warned"].contains(&key);
     if is_sentences && !expected.is_null() && (key == "warned" || !actual.is_null()) {
         let expected: Vec<String> =
             lines(expected).iter().flat_map(|line| repeated(line)).collect();
         let actual = lines(actual);
         let mut both = actual.iter().zip(&expected);
-        return actual.len() == expected.len()
-            && both.all(|(sentence, line)| tells(sentence, line, evaluation));
+        let untold = both.find_map(|(sentence, line)| untold(sentence, line, evaluation));
+        return untold.or((actual.len() != expected.len()).then(String::new));
     }
     let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-    is_empty(expected) && actual.is_null()
-        || each_text(expected, &short_digests) == each_text(actual, &short_digests)
+    let is_same = is_empty(expected) && actual.is_null()
+        || each_text(expected, &short_digests) == each_text(actual, &short_digests);
+    (!is_same).then(String::new)
 }
 
-/// The lines of YAML for an object, without what is empty in it.
+/// The lines of YAML for an object.
 fn yaml(object: &Value) -> String {
     let mut yaml = String::new();
     for (key, value) in object.as_object().into_iter().flatten() {
-        let is_empty = value.as_array().is_some_and(Vec::is_empty);
         let value = match key.as_str() {
             "after" if value.is_array() => lines(value).join(", ").into(),
             _ => value.clone(),
         };
         let entry = yaml_serde::to_string(&json!({key: value})).unwrap_or_default();
-        for line in entry.lines().filter(|_| !is_empty) {
+        for line in entry.lines() {
             let _ = writeln!(yaml, "  {}", short_digests(line));
         }
     }
@@ -217,17 +233,20 @@ fn short(entry: &Value) -> Value {
     format!("{}{}", words.join(" "), if is_asked { "" } else { " (not asked)" }).into()
 }
 
-/// Whether a sentence is the line, or tells the finding or the failed lookup that the line names: its container, its
-/// image, its pull policies, and all further words of the line.
-fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
+/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it tells the finding or the
+/// failed lookup that the line names: its container, its image, its pull policies, and all further words of the line.
+fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String> {
     let (sentence, line) = (short_digests(sentence), short_digests(line));
+    let lacks = |word: &str| format!("the sentence for `{line}` has no word `{word}`: {sentence}");
     if let Some((start, words)) = line.split_once(" …") {
         let rest = sentence.strip_prefix(start);
-        return rest.is_some_and(|rest| rest.starts_with([' ', ':']))
-            && words.split_whitespace().all(|word| has_word(&sentence, word));
+        if !rest.is_some_and(|rest| rest.starts_with([' ', ':'])) {
+            return Some(format!("the sentence for `{line}` begins otherwise: {sentence}"));
+        }
+        return words.split_whitespace().find(|word| !has_word(&sentence, word)).map(lacks);
     }
     if !is_short(&line) {
-        return sentence == line;
+        return (sentence != line).then(String::new);
     }
     let words: Vec<&str> = line.split(' ').collect();
     let (list, key) = match words[0] {
@@ -247,10 +266,11 @@ fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
             .filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
         needed.extend(policies.chain([&entry["image"]]).map(shown));
     } else if entries.iter().all(|entry| entry.get("more").is_none()) {
-        return false;
+        let entries: Vec<String> = entries.iter().map(|entry| short(entry).to_string()).collect();
+        return Some(format!("no entry of {list} is `{line}`, but {}", entries.join(", ")));
     }
     let mut needed = needed.iter().filter(|word| !word.trim_matches('_').is_empty());
-    needed.all(|word| has_word(&sentence, word))
+    needed.find(|word| !has_word(&sentence, word)).map(|word| lacks(word))
 }
 
 /// A text of the object as answers show it.

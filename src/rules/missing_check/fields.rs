@@ -116,7 +116,7 @@ fn runs_program_of_mount(check: &Value) -> bool {
     }
     let program = path_parts(program);
     elements(check, "volumeMounts").iter().any(|mount| {
-        let folder = path_parts(mount.get("mountPath").and_then(Value::as_str).unwrap_or_default());
+        let folder = path_parts(text(mount, "mountPath"));
         !folder.is_empty() && program.starts_with(&folder)
     })
 }
@@ -128,6 +128,11 @@ fn path_parts(path: &str) -> Vec<&str> {
 
 fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A text of an object. Empty if it is missing.
+fn text<'v>(object: &'v Value, key: &str) -> &'v str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Checks that the template's volumes are in the Pod, and that `last_named` has filled them.
@@ -168,21 +173,16 @@ fn fits(
 /// # Errors
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let wanted = [
-        mount.sub_path.clone().unwrap_or_default(),
-        mount.sub_path_expr.clone().unwrap_or_default(),
-    ];
+    let wanted = [&mount.sub_path, &mount.sub_path_expr];
+    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
     let of_volume = mounts.iter().filter(|other| text(other, "name") == mount.name);
-    let paths: Vec<[String; 2]> =
+    let paths: Vec<[&str; 2]> =
         of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
     match paths.first() {
-        Some([path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
+        Some(&[path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),
-            sub_path: path.clone(),
-            sub_path_expr: expression.clone(),
+            sub_path: path.to_owned(),
+            sub_path_expr: expression.to_owned(),
         }),
         _ => Ok(()),
     }

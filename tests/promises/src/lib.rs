@@ -15,6 +15,8 @@
 pub mod answers;
 pub mod corpus;
 pub mod events;
+#[path = "../../common/every_setting.rs"]
+mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;

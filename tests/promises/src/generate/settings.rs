@@ -1,16 +1,27 @@
 //! Random settings. They are valid.
 
+use std::sync::LazyLock;
+
 use arbitrary::Result;
+use consistent_pull_policy::settings as policy;
 use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS};
+use crate::every_setting::every_setting;
 use crate::json::put;
 use crate::settings::Settings;
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
 /// The settings that say what to do after a failed lookup.
 const ON: [&str; 5] = ["onNotFound", "onDenied", "onRateLimited", "onUnreachable", "onUnknown"];
+
+/// The paths of the settings that are true or false, each with the value that is not the default.
+static BOOLEANS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+    let booleans = every_setting().into_iter();
+    let booleans = booleans.filter(|one| one.plain_values.contains(&true.into()));
+    booleans.map(|one| (one.path, (one.default == false).into())).collect()
+});
 
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
@@ -42,6 +53,13 @@ impl Source<'_> {
             let patterns = json!(self.words(IMAGE_PATTERNS, 2)?);
             put(&mut settings, "exempt.images", patterns);
         }
+        for (path, value) in &*BOOLEANS {
+            let mut with = settings.clone();
+            put(&mut with, path, value.clone());
+            if self.chance(1, 3)? && policy::Settings::check(with.to_string().as_bytes()).is_ok() {
+                settings = with;
+            }
+        }
         if self.chance(1, 10)? {
             self.leave_unset_values(&mut settings)?;
         }
@@ -62,16 +80,13 @@ impl Source<'_> {
             ];
             set("namePrefixes", self.0.choose(&prefixes)?.clone());
         }
-        let coverage = self.pick(&["Fix", "Warn", "Off", "Reject"])?;
         if self.chance(3, 4)? {
-            set("coverage", coverage.into());
+            set("coverage", self.pick(&["Fix", "Warn", "Off", "Reject"])?.into());
         }
-        let as_volumes = self.chance(1, 3)?;
-        if as_volumes {
+        if self.chance(1, 3)? {
             set("as", "ImageVolume".into());
         }
-        let has_template = self.chance(1, 3)?;
-        if has_template {
+        if self.chance(1, 3)? {
             let templates = [
                 json!({
                     "command": ["/tools/true"],
@@ -89,10 +104,6 @@ impl Source<'_> {
                 }),
             ];
             set("template", self.0.choose(&templates)?.clone());
-        }
-        // Init containers that are added to every Pod need a template.
-        if self.chance(1, 3)? && (as_volumes || has_template || coverage != "Fix") {
-            set("everyPod", true.into());
         }
         if self.chance(1, 4)? {
             set("after", json!(self.words(CONTAINER_PATTERNS, 2)?));
