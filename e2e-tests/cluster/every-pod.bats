@@ -21,14 +21,6 @@ teardown_file() { remove_examples; }
   done
 }
 
-@test "an image ID with Never" {
-  local id
-  # A kubelet lets a Pod take an image by its ID only if no kubelet has pulled it, as the sandbox's image of a node.
-  id=sha256:$(skopeo inspect --tls-verify=false --config --raw "docker://$SANDBOX" | sha256sum | cut -d ' ' -f 1)
-  create with "app one =$id Never, app two =$id Never" "$job | del(.spec.containers[] | .command, .args)"
-  comes with 'running("one") and running("two")'
-}
-
 @test "kubectl debug" {
   image app:v1
   create with "app main app:v1 IfNotPresent" "$job"
@@ -40,15 +32,4 @@ teardown_file() { remove_examples; }
   run kube patch pod with --subresource ephemeralcontainers \
     --patch '{"spec": {"ephemeralContainers": [{"name": "invalid", "image": "INVALID"}]}}'
   [[ $status != 0 && $output == *'invalid has the invalid image "INVALID" in spec.ephemeralContainers'* ]]
-}
-
-@test "a Pod with a finalizer that is being deleted" {
-  image app:v1
-  create with "app one app:v1 Always" "$job | .metadata.finalizers = [\"cluster.test/hold\"]"
-  comes with 'running("one")'
-  kube delete pod with --wait=false
-  is with '.metadata.deletionTimestamp'
-  kube set image pod/with one=INVALID
-  kube patch pod with --patch '{"metadata": {"finalizers": null}}'
-  within 30 not kube get pod with
 }

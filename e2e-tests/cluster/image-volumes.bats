@@ -4,14 +4,6 @@ load lib
 setup_file() { apply_example agent-stack-k8s-volumes; }
 teardown_file() { remove_examples; }
 
-@test "a step's image that was never pushed: copy-agent waits, and its message names the image" {
-  image agent:v1
-  create with "init copy-agent agent:v1 Always, app container-0 gone:v1 IfNotPresent, \
-app agent agent:v1 IfNotPresent"
-  comes with 'waits_for_image("copy-agent") and nothing_started'
-  is with 'status("copy-agent").state.waiting.message | contains("/gone:v1")'
-}
-
 @test "images that exist: the job ends" {
   image agent:v1 app:v1 step:v1
   # A volume with Always asks once more at each look at the Pod (docs/other-webhooks.md), so the containers have

@@ -9,7 +9,6 @@ cd "$BATS_TEST_DIRNAME/../.." || exit 1
 setup() {
   NS=cluster-tests-$RANDOM$RANDOM
   images=()
-  declare -gA digests=()
   kubectl create namespace "$NS" >/dev/null
   until kubectl --namespace "$NS" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 }
@@ -42,30 +41,19 @@ within() {
 
 # ---- images ---------------------------------------------------------------------------------
 
-# The repository in the registry of an image of this test, with its tag. docker.io/library/NAME keeps its path.
-in_registry() {
-  case $1 in
-  docker.io/*) echo "$REGISTRY/${1#docker.io/}" ;;
-  *) echo "$REGISTRY/$NS/$1" ;;
-  esac
-}
-
 # image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
-# The array `digests` has their digests.
 image() {
   local name
   for name; do
     jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
     tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
-    skopeo copy --quiet --dest-tls-verify=false --digestfile "$RUN/digest" "docker-archive:$RUN/image.tar" \
-      "docker://$(in_registry "$name")"
-    digests[$name]=$(<"$RUN/digest")
+    skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "docker://$REGISTRY/$NS/$name"
     images+=("$name")
   done
 }
 
 delete_image() {
-  skopeo delete --tls-verify=false "docker://$(in_registry "$1")"
+  skopeo delete --tls-verify=false "docker://$REGISTRY/$NS/$1"
 }
 
 # The manifests that were asked for by tag, each on a line: NAME TAG.
@@ -88,8 +76,8 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
-# "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
-# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
+# The images are those of this test. copy-agent writes the program of the checks: a script that any image of these tests
+# can run. An init container "stop" waits for `resume`.
 manifest() {
   jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
     def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
@@ -98,7 +86,7 @@ manifest() {
        spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
     | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
         .spec[$lists[$kind]] += [{
-          $name, image: (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end),
+          $name, image: "\($in)/\($image)",
           imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
           + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
             elif $name == "copy-agent" then
@@ -143,18 +131,13 @@ comes() {
   within 60 is "$1" "$2"
 }
 
-# workload KIND NAME PLACES [FILTER]: the Pod of `manifest` as the template of a workload.
+# workload KIND NAME PLACES [FILTER]: a Deployment, DaemonSet or Job with the Pod of `manifest`.
 workload() {
-  manifest "${@:2}" |
-    jq --arg kind "$1" '
-      .metadata.labels as $labels
-      | {metadata: {$labels}, spec: (.spec | if $kind | test("Job") then . else del(.restartPolicy) end)} as $template
-      | {apiVersion: (if $kind | test("Job") then "batch/v1" else "apps/v1" end), $kind,
-         metadata: {name: .metadata.name, $labels},
-         spec: (if $kind == "Job" then {$template}
-           elif $kind == "CronJob" then {schedule: "0 0 1 1 *", jobTemplate: {spec: {$template}}}
-           else {$template, selector: {matchLabels: $labels}} end)}
-      | if $kind == "StatefulSet" then .spec.serviceName = "none" else . end'
+  manifest "${@:2}" | jq --arg kind "$1" '
+    {metadata: {labels: .metadata.labels}, spec} as $template
+    | {apiVersion: "batch/v1", $kind, metadata, spec: {$template}}
+    | if $kind == "Job" then . else .apiVersion = "apps/v1" | del(.spec.template.spec.restartPolicy)
+        | .spec.selector.matchLabels = $template.metadata.labels end'
 }
 
 # ---- this policy ----------------------------------------------------------------------------
@@ -201,7 +184,8 @@ remove_examples() {
   : >"$RUN/applied"
 }
 
-# example NAME [FILTER]: the manifest with the module that these tests have pushed.
+# example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the
+# examples, tests must fail: BROKEN='.spec.objectSelector.matchLabels.no = "pod"' is as if there were no policy.
 example() {
-  gojq --yaml-input "${2:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
+  gojq --yaml-input "${2:-.} | ${BROKEN:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
 }
