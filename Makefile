@@ -133,13 +133,6 @@ cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of ku
 soak: policy.wasm ## The promises on a million random cases in the module (half an hour)
 	$(CARGO) run --quiet --profile xtask --package soak -- --cases $(or $(CASES),1000000) --jobs 2
 
-# Each fuzz target runs for a minute, or for ten minutes with SECONDS=600. The target `validate` starts with
-# the captured reviews. The other targets start with the files in fuzz/seeds.
-.PHONY: fuzz
-fuzz: ## Fuzz requests, settings and hosts' errors
-	@hack/setup.sh cargo fuzz
-	@hack/fuzz.sh "$(or $(SECONDS),60)"
-
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
 # entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. Without `--baseline skip`, cargo-mutants would
 # first run the tests on the unchanged code, but only those of one package. An incremental build takes a tenth of the time.
@@ -151,7 +144,7 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 		-- --lib --test policy --test rows --test promises
 
 .PHONY: deep-tests
-deep-tests: lint monitoring soak fuzz release-tests mutants ## The checks that CI runs each week
+deep-tests: lint monitoring soak release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
 .PHONY: site

@@ -2,15 +2,15 @@
 # Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
 # tells how to install the others. If every program is there and new enough, it has no output.
 #
-#   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]
+#   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [mutants]
 #
 #   cargo       a recent Rust and a linker: checked, never installed
 #   components  rustfmt and clippy: checked, because rustup installs them with Rust (rust-toolchain.toml)
 #   packages    the programs of the end-to-end tests, as Debian packages
 #   site        the playground's npm packages, and Node.js if it is missing or too old
 #   browser     Chromium for the playground's tests, as a Debian package
-#   sbom, deny, fuzz, mutants
-#               cargo-sbom, cargo-deny, cargo-fuzz, cargo-mutants: compiled once, into the target directory
+#   sbom, deny, mutants
+#               cargo-sbom, cargo-deny, cargo-mutants: compiled once, into the target directory
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -203,7 +203,6 @@ check_browser() {
 # without optimisation, because an optimised build takes minutes longer.
 check_sbom() { install_subcommand cargo-sbom 0.10.0; }
 check_deny() { install_subcommand cargo-deny 0.20.2; }
-check_fuzz() { install_subcommand cargo-fuzz 0.13.2; }
 check_mutants() { install_subcommand cargo-mutants 27.1.0; }
 
 install_subcommand() { # <package> <version>
@@ -215,7 +214,7 @@ install_subcommand() { # <package> <version>
 (($# > 0)) || set -- cargo components packages site browser
 for part in "$@"; do
   case $part in
-    cargo | components | packages | site | browser | sbom | deny | fuzz | mutants) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [fuzz] [mutants]" ;;
+    cargo | components | packages | site | browser | sbom | deny | mutants) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [mutants]" ;;
   esac
 done

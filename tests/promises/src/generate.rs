@@ -1,7 +1,6 @@
 //! Random cases, made from a list of bytes. A case is a request, settings and answers of registries.
-//! The same bytes give the same case, so a seed and a number identify a case (see [`bytes()`]). A
-//! fuzzer can choose the bytes itself. Fewer bytes usually give a smaller case, so [`shrink`] removes
-//! bytes of a failing case.
+//! The same bytes give the same case, so a seed and a number identify a case (see [`bytes()`]). Fewer
+//! bytes usually give a smaller case, so [`shrink`] removes bytes of a failing case.
 //!
 //! Names, images and patterns come from short lists, so that a case often contains the same
 //! name twice.

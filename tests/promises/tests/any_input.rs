@@ -25,12 +25,15 @@ fn kubernetes_reads_the_object_that_fix_returns() {
     }
 }
 
-/// Objects and settings of any shape get an answer.
+/// Objects and settings of any shape get an answer, and errors of a host with any text. No answer repeats a secret of such
+/// an error.
 #[test]
 fn any_shape_gets_an_answer() {
-    let host: Arc<HostCall> = Arc::new(|_, _, _| Err("no registry".to_owned()));
     for number in 0..number("CASES", 3_000) {
         let case = case(&bytes(22, number));
+        let text = String::from_utf8_lossy(&bytes(25, number)[..32]).into_owned();
+        let host: Arc<HostCall> =
+            Arc::new(move |_, _, _| Err(format!("h0st-s3cret{text}h0st-s3cret")));
         let settings = any_shape(&case.settings, &bytes(23, number));
         let judged = Native.validate_settings(settings.to_string().as_bytes());
         let judged: Value =
@@ -44,6 +47,7 @@ fn any_shape_gets_an_answer() {
             let answer = Native.validate(payload.as_bytes(), Arc::clone(&host));
             let answer: Value =
                 serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON");
+            assert!(!answer.to_string().contains("h0st-s3cret"), "{answer}");
             let is_rejection = answer["code"] == 400 || answer["code"] == 422;
             assert!(answer["accepted"] == true || is_rejection, "{answer}");
         }
