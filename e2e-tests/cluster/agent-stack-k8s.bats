@@ -42,3 +42,32 @@ app container-0 app:v1 Always, app container-1 step:v1 Always, app agent agent:v
   is with 'ended("imagecheck-1") and ([pulls("container-0", "container-1")] | . == ["IfNotPresent", "IfNotPresent"])'
   diff <(asked_by_tag | sort) <(printf '%s v1\n' agent app step)
 }
+
+# "Same image" in docs/rules.md: a check with Always, a container with IfNotPresent, and a registry that stops between
+# them. X is a repository of docker.io/library. With this policy every container starts, because a check is added that is
+# written like the container.
+@test "a check and a container with differently written names" {
+  local check container expected pod
+  declare -A rows=()
+  image agent:v1
+  while read -r check container expected; do
+    for pod in "without-${#rows[@]}" "with-${#rows[@]}"; do
+      image "docker.io/library/$NS-$pod:v1"
+      create "$pod" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 =${check/X/$NS-$pod} Always, \
+init stop agent:v1 IfNotPresent, app main =${container/X/$NS-$pod} IfNotPresent" \
+        "$([[ $pod == with-* ]] && echo . || echo "$unselected")"
+      rows[$pod]=$expected
+    done
+  done <<'ROWS'
+X:v1                    X:v1                    running
+docker.io/library/X:v1  X:v1                    waits_for_image
+X:v1                    docker.io/library/X:v1  waits_for_image
+X:v1                    library/X:v1            waits_for_image
+ROWS
+  for pod in "${!rows[@]}"; do comes "$pod" 'running("stop")'; done
+  touch "$RUN/stopped"
+  for pod in "${!rows[@]}"; do
+    resume "$pod"
+    comes "$pod" "$([[ $pod == with-* ]] && echo running || echo "${rows[$pod]}")(\"main\")"
+  done
+}

@@ -41,19 +41,27 @@ within() {
 
 # ---- images ---------------------------------------------------------------------------------
 
+# The address of an image of this test in the registry. docker.io/library/NAME keeps its path.
+in_registry() {
+  case $1 in
+  docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
+  *) echo "$(in_registry "$1")" ;;
+  esac
+}
+
 # image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
 image() {
   local name
   for name; do
     jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
     tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
-    skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "docker://$REGISTRY/$NS/$name"
+    skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "$(in_registry "$name")"
     images+=("$name")
   done
 }
 
 delete_image() {
-  skopeo delete --tls-verify=false "docker://$REGISTRY/$NS/$1"
+  skopeo delete --tls-verify=false "$(in_registry "$1")"
 }
 
 # The manifests that were asked for by tag, each on a line: NAME TAG.
@@ -76,8 +84,8 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
-# The images are those of this test. copy-agent writes the program of the checks: a script that any image of these tests
-# can run. An init container "stop" waits for `resume`.
+# "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
+# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
 manifest() {
   jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
     def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
@@ -86,7 +94,7 @@ manifest() {
        spec: {restartPolicy: "Never", terminationGracePeriodSeconds: 0, volumes: [{name: "workspace", emptyDir: {}}]}}
     | reduce ($places | split(", ")[] | split(" ")) as [$kind, $name, $image, $policy] (.;
         .spec[$lists[$kind]] += [{
-          $name, image: "\($in)/\($image)",
+          $name, image: (if $image | startswith("=") then $image[1:] else "\($in)/\($image)" end),
           imagePullPolicy: $policy, volumeMounts: [{name: "workspace", mountPath: "/workspace"}]}
           + if $name | startswith("imagecheck-") then {command: ["/workspace/tini-static"], args: ["--version"]}
             elif $name == "copy-agent" then
