@@ -45,7 +45,7 @@ within() {
 in_registry() {
   case $1 in
   docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
-  *) echo "$(in_registry "$1")" ;;
+  *) echo "docker://$REGISTRY/$NS/$1" ;;
   esac
 }
 
