@@ -48,7 +48,7 @@ logged() {
 @test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
   example agent-stack-k8s '.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}' |
     kubectl apply --filename -
-  within 120 logged "wrong is not a setting"
+  within 120 logged 'unknown field `wrong`'
   repaired
   kubectl patch "$policy" --type merge --patch "$warn"
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
