@@ -64,11 +64,8 @@ impl Coverage {
 impl Pulls {
     fn add(&mut self, index: usize, place: &Place<'_>) {
         // The init container with which this place is pulled. None for all that is pulled with the app containers.
-        let init = if place.list == List::InitContainers {
-            Some(place.index)
-        } else {
-            place.carriers.first_init
-        };
+        let is_init = place.list == List::InitContainers;
+        let init = if is_init { Some(place.index) } else { place.carriers.first_init };
         let policy = Some(place.policy.now);
         match place.role {
             Role::Check => {
@@ -102,15 +99,10 @@ fn earlier(one: Option<usize>, other: Option<usize>) -> Option<usize> {
 /// Whether the Pod, without exempt places and native sidecars, has one app container, no init container and no image
 /// volume. An ephemeral container starts after the app containers.
 fn has_one_place(places: &[Place<'_>]) -> bool {
-    let mut apps: usize = 0;
-    for place in
-        places.iter().filter(|place| place.role != Role::Exempt && !place.is_native_sidecar)
-    {
-        match place.list {
-            List::Containers => apps = apps.saturating_add(1),
-            List::InitContainers | List::Volumes => return false,
-            List::EphemeralContainers => {}
-        }
-    }
-    apps == 1
+    let counts = |place: &&Place<'_>| {
+        let is_left_out = place.role == Role::Exempt || place.is_native_sidecar;
+        !is_left_out && place.list != List::EphemeralContainers
+    };
+    let mut lists = places.iter().filter(counts).map(|place| place.list);
+    lists.next() == Some(List::Containers) && lists.next().is_none()
 }

@@ -12,23 +12,14 @@ use super::place::Place;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Rule {
-    /// `src/rules/invalid_image.rs`
     InvalidImage,
-    /// `src/rules/stuck_pull.rs`
     StuckPull,
-    /// `src/rules/disallowed_policy.rs`
     DisallowedPolicy,
-    /// `src/rules/registry.rs`
     Registry,
-    /// `src/rules/weak_check.rs`
     WeakCheck,
-    /// `src/rules/missing_check.rs`
     MissingCheck,
-    /// `src/rules/default.rs`
     Default,
-    /// `src/rules/stale_check.rs`
     StaleCheck,
-    /// `src/rules/pull_once.rs`
     PullOnce,
 }
 

@@ -108,9 +108,7 @@ impl<'o> Place<'o> {
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
-        let for_image = reference
-            .as_ref()
-            .map_or_else(|_| ForImage::default(), |image| settings.for_image(image));
+        let for_image = reference.map(|image| settings.for_image(&image)).unwrap_or_default();
         let is_exempt = for_image.exempt.is_some()
             || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
@@ -144,6 +142,7 @@ impl<'o> Place<'o> {
         name: String,
         first_init: Option<usize>,
     ) -> Self {
+        let (before, now) = (self.image.before.clone(), self.image.now.clone());
         Self {
             list,
             index,
@@ -156,11 +155,7 @@ impl<'o> Place<'o> {
             carriers: Carriers::of_added(list, first_init),
             reference: self.reference,
             settings: self.settings,
-            image: Field {
-                before: self.image.before.clone(),
-                now: self.image.now.clone(),
-                why: None,
-            },
+            image: Field { before, now, why: None },
             policy: Field::new(self.policy.now),
             sets_policy: false,
         }
@@ -221,12 +216,9 @@ impl<'o> Place<'o> {
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
     pub(crate) fn now_pulls(&self) -> String {
+        let (name, image) = (self.shown_name(), self.shown_image());
         let (now, before) = (self.policy.now.as_str(), self.policy.before.as_str());
-        format!(
-            "{} now pulls {} with {now} instead of {before}",
-            self.shown_name(),
-            self.shown_image()
-        )
+        format!("{name} now pulls {image} with {now} instead of {before}")
     }
 
     /// `set app to Always`

@@ -68,11 +68,9 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
     let is_after_first_init = |index: usize| first_init.is_some_and(|first| index > first);
     let guards_more = settings.image_checks.form == Form::ImageVolume;
     for place in places {
-        place.carriers = carriers
-            .get(&*place.name)
-            .copied()
-            .filter(|_| place.list == List::Volumes)
-            .unwrap_or_default();
+        if place.list == List::Volumes {
+            place.carriers = carriers.get(&*place.name).copied().unwrap_or_default();
+        }
         if matches!(place.role, Role::Exempt | Role::Invalid) {
             continue;
         }
@@ -84,23 +82,16 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
                 (place.ends() && has_prefix, guards_more && is_after_first_init(place.index))
             }
             List::Volumes => {
-                let is_check = has_prefix && carriers.can_be_check;
-                (
-                    is_check,
-                    guards_more
-                        && carriers.first_init.map_or(carriers.has_app, is_after_first_init),
-                )
+                let delays = carriers.first_init.map_or(carriers.has_app, is_after_first_init);
+                (has_prefix && carriers.can_be_check, guards_more && delays)
             }
             List::EphemeralContainers => (false, false),
         };
-        place.role = if is_check {
-            Role::Check
-        } else if is_guarded {
-            Role::Guarded
-        } else if place.ends() {
-            Role::InitContainer
-        } else {
-            Role::Other
+        place.role = match (is_check, is_guarded) {
+            (true, _) => Role::Check,
+            (false, true) => Role::Guarded,
+            (false, false) if place.ends() => Role::InitContainer,
+            (false, false) => Role::Other,
         };
     }
     first_init

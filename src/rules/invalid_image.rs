@@ -70,8 +70,7 @@ impl Reason for InvalidImage {
                 )
             }
             Mistake::ImageId => format!(
-                "{name} has the image ID {image} in {path}, which may be an image that images.requireAlways or \
-                 images.forbidNever means"
+                "{name} has the image ID {image} in {path}, and images.requireAlways or images.forbidNever may name its image"
             ),
         }
     }
@@ -79,7 +78,7 @@ impl Reason for InvalidImage {
     fn help(&self, _: &Place<'_>) -> String {
         match self.mistake {
             Mistake::Invalid(_) => "write registry/repository:tag".to_owned(),
-            Mistake::ImageId => "write its name".to_owned(),
+            Mistake::ImageId => "write the image's name".to_owned(),
         }
     }
 }

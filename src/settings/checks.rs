@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::{NamePattern, value};
 use crate::json::{self, WrongField};
 
-/// The largest length of a prefix, in bytes. The name of an added check is a DNS label of at most 63 bytes: the prefix
-/// and a number.
+/// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a number follows the prefix.
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
