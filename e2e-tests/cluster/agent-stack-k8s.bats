@@ -2,7 +2,7 @@
 load lib
 
 setup_file() { apply_example agent-stack-k8s; }
-teardown_file() { remove_example agent-stack-k8s; }
+teardown_file() { remove_examples; }
 
 @test "a weak check, an image on the node, a tag that has left the registry" {
   local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
@@ -43,67 +43,31 @@ app container-0 app:v1 Always, app container-1 step:v1 Always, app agent agent:v
   diff <(asked_by_tag | sort) <(printf '%s v1\n' agent app step)
 }
 
-@test "pull-once: the registry stops between the check and the container" {
-  local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 Always, init stop agent:v1 IfNotPresent, \
-app container-0 app:v1 Always"
-  image agent:v1 app:v1
-  create without "$places" "$unselected"
-  create with "$places"
-  comes without 'running("stop")'
-  comes with 'running("stop")'
-  touch "$RUN/stopped"
-  resume without
-  resume with
-  comes without 'waits_for_image("container-0")'
-  comes with 'running("container-0")'
-}
-
-# The table "The written name" of docs/rules.md: a check with Always, a container with IfNotPresent, and a registry
-# that stops between them. X is a repository of docker.io/library, and @ the digest of X:v1. With this policy every
-# container starts, because a check is added that is written like the container.
-@test "the written name" {
-  local check container expected row name places rows=()
-  image agent:v1 private/app:v1
-  kube create secret docker-registry login --docker-server=registry.test --docker-username=a --docker-password=b
+# "Same image" in docs/rules.md: a check with Always, a container with IfNotPresent, and a registry that stops between
+# them. X is a repository of docker.io/library. With this policy every container starts, because a check is added that is
+# written like the container.
+@test "a check and a container with differently written names" {
+  local check container expected pod
+  declare -A rows=()
+  image agent:v1
   while read -r check container expected; do
-    for row in "without-${#rows[@]}" "with-${#rows[@]}"; do
-      name=$NS-$row
-      image "docker.io/library/$name:v1"
-      [[ $check != =X ]] || image "docker.io/library/$name:latest"
-      places="init copy-agent agent:v1 IfNotPresent, init imagecheck-0 $check Always, \
-init stop agent:v1 IfNotPresent, app main $container IfNotPresent"
-      places=${places//@/@${digests[docker.io/library/$name:v1]}}
-      create "$row" "${places//X/$name}" \
-        ".spec.imagePullSecrets = [{name: \"login\"}] | $([[ $row == with-* ]] && echo . || echo "$unselected")"
+    for pod in "without-${#rows[@]}" "with-${#rows[@]}"; do
+      image "docker.io/library/$NS-$pod:v1"
+      create "$pod" "init copy-agent agent:v1 IfNotPresent, init imagecheck-0 =${check/X/$NS-$pod} Always, \
+init stop agent:v1 IfNotPresent, app main =${container/X/$NS-$pod} IfNotPresent" \
+        "$([[ $pod == with-* ]] && echo . || echo "$unselected")"
+      rows[$pod]=$expected
     done
-    rows+=("$check, $container: $expected")
   done <<'ROWS'
-=X:v1                    =X:v1                          running
-=X:v1                    =X@                            running
-=X:v1                    =X:v1@                         running
-=X                       =X:latest                      running
-private/app:v1           private/app:v1                 running
-=docker.io/library/X:v1  =X:v1                          waits_for_image
-=docker.io/library/X:v1  =docker.io/X:v1                waits_for_image
-=docker.io/library/X:v1  =library/X:v1                  waits_for_image
-=docker.io/library/X:v1  =index.docker.io/library/X:v1  waits_for_image
-=X:v1                    =docker.io/library/X:v1        waits_for_image
-=X:v1                    =docker.io/X:v1                waits_for_image
-=X:v1                    =library/X:v1                  waits_for_image
-=X:v1                    =index.docker.io/library/X:v1  waits_for_image
-=X@                      =X:v1                          waits_for_image
-=X:v1@                   =X:v1                          waits_for_image
+X:v1                    X:v1                    running
+docker.io/library/X:v1  X:v1                    waits_for_image
+X:v1                    docker.io/library/X:v1  waits_for_image
+X:v1                    library/X:v1            waits_for_image
 ROWS
-  for row in "${!rows[@]}"; do
-    comes "without-$row" 'running("stop")'
-    comes "with-$row" 'running("stop")'
-  done
+  for pod in "${!rows[@]}"; do comes "$pod" 'running("stop")'; done
   touch "$RUN/stopped"
-  for row in "${!rows[@]}"; do
-    echo "${rows[row]}"
-    resume "without-$row"
-    resume "with-$row"
-    comes "without-$row" "${rows[row]##* }(\"main\")"
-    comes "with-$row" 'running("main")'
+  for pod in "${!rows[@]}"; do
+    resume "$pod"
+    comes "$pod" "$([[ $pod == with-* ]] && echo running || echo "${rows[$pod]}")(\"main\")"
   done
 }

@@ -2,15 +2,7 @@
 load lib
 
 setup_file() { apply_example agent-stack-k8s-volumes; }
-teardown_file() { remove_example agent-stack-k8s-volumes; }
-
-@test "a step's image that was never pushed: copy-agent waits, and its message names the image" {
-  image agent:v1
-  create with "init copy-agent agent:v1 Always, app container-0 gone:v1 IfNotPresent, \
-app agent agent:v1 IfNotPresent"
-  comes with 'waits_for_image("copy-agent") and nothing_started'
-  is with 'status("copy-agent").state.waiting.message | contains("/gone:v1")'
-}
+teardown_file() { remove_examples; }
 
 @test "images that exist: the job ends" {
   image agent:v1 app:v1 step:v1

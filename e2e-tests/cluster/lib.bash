@@ -9,7 +9,6 @@ cd "$BATS_TEST_DIRNAME/../.." || exit 1
 setup() {
   NS=cluster-tests-$RANDOM$RANDOM
   images=()
-  declare -gA digests=()
   kubectl create namespace "$NS" >/dev/null
   until kubectl --namespace "$NS" get serviceaccount default >/dev/null 2>&1; do sleep 0.2; done
 }
@@ -42,30 +41,27 @@ within() {
 
 # ---- images ---------------------------------------------------------------------------------
 
-# The repository in the registry of an image of this test, with its tag. docker.io/library/NAME keeps its path.
+# The address of an image of this test in the registry. docker.io/library/NAME keeps its path.
 in_registry() {
   case $1 in
-  docker.io/*) echo "$REGISTRY/${1#docker.io/}" ;;
-  *) echo "$REGISTRY/$NS/$1" ;;
+  docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
+  *) echo "docker://$REGISTRY/$NS/$1" ;;
   esac
 }
 
 # image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
-# The array `digests` has their digests.
 image() {
   local name
   for name; do
     jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
     tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
-    skopeo copy --quiet --dest-tls-verify=false --digestfile "$RUN/digest" "docker-archive:$RUN/image.tar" \
-      "docker://$(in_registry "$name")"
-    digests[$name]=$(<"$RUN/digest")
+    skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "$(in_registry "$name")"
     images+=("$name")
   done
 }
 
 delete_image() {
-  skopeo delete --tls-verify=false "docker://$(in_registry "$1")"
+  skopeo delete --tls-verify=false "$(in_registry "$1")"
 }
 
 # The manifests that were asked for by tag, each on a line: NAME TAG.
@@ -75,9 +71,15 @@ asked_by_tag() {
 
 # ---- Pods -----------------------------------------------------------------------------------
 
-# Filters for `manifest`: without this policy, because no selector of the examples matches; a container that ends.
+# Filters for `manifest`: without this policy, because no selector of the examples matches; a Pod as of a Job; a
+# container that ends.
 # shellcheck disable=SC2034 # read by the tests
 unselected='.metadata.labels = {"jenkins/label": "none"}'
+job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
+# Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
+updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],
+  operations: ["UPDATE"]}] | .spec.matchConditions = '$(
+  gojq --yaml-input --compact-output .spec.matchConditions examples/multi-tenant.yaml)
 ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
@@ -121,6 +123,7 @@ conditions='
   def ended($name): status($name).state.terminated.exitCode == 0;
   def waits_for_image($name): status($name).state.waiting.reason | . == "ErrImagePull" or . == "ImagePullBackOff";
   def nothing_started: [.status.containerStatuses[] | .state.waiting.reason == "PodInitializing"] | all;
+  def nothing_runs: [.status.containerStatuses[].state | has("running")] | any | not;
   def places: .spec | [.initContainers[]?, .containers[], .volumes[]?, .ephemeralContainers[]?];
   def pulls($name): places[] | select(.name == $name) | .imagePullPolicy // .image.pullPolicy;
 '
@@ -134,6 +137,15 @@ is() {
 # comes POD CONDITION: the Pod gets there.
 comes() {
   within 60 is "$1" "$2"
+}
+
+# workload KIND NAME PLACES [FILTER]: a Deployment, DaemonSet or Job with the Pod of `manifest`.
+workload() {
+  manifest "${@:2}" | jq --arg kind "$1" '
+    {metadata: {labels: .metadata.labels}, spec} as $template
+    | {apiVersion: "batch/v1", $kind, metadata, spec: {$template}}
+    | if $kind == "Job" then . else .apiVersion = "apps/v1" | del(.spec.template.spec.restartPolicy)
+        | .spec.selector.matchLabels = $template.metadata.labels end'
 }
 
 # ---- this policy ----------------------------------------------------------------------------
@@ -151,9 +163,10 @@ webhook() {
 }
 
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
-# Without Kubewarden's controller, it registers the policies as the controller does. remove_example takes them out.
+# Without Kubewarden's controller, it registers the policies as the controller does. remove_examples takes all out.
 apply_example() {
   local condition policy name
+  example "$@" >>"$RUN/applied"
   if [[ -z ${POLICY_SERVER:-} ]]; then
     example "$@" | kubectl apply --filename -
     for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
@@ -170,15 +183,17 @@ apply_example() {
   done
 }
 
-remove_example() {
+remove_examples() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    example "$@" | kubectl delete --ignore-not-found --filename -
+    [[ ! -s $RUN/applied ]] || kubectl delete --ignore-not-found --filename "$RUN/applied"
   else
     kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
   fi
+  : >"$RUN/applied"
 }
 
-# example NAME [FILTER]: the manifest with the module that these tests have pushed.
+# example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the
+# examples, tests must fail: BROKEN='.spec.objectSelector.matchLabels.no = "pod"' is as if there were no policy.
 example() {
-  gojq --yaml-input "${2:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
+  gojq --yaml-input "${2:-.} | ${BROKEN:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
 }

@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gojq --yaml-input --slurp --arg module "file://$module" '
   [.[] | select(.kind == "ClusterAdmissionPolicy")
-    | ., (.metadata.name += "-enforced" | .spec.settings.templates = "Enforce") # workloads.bats
+    | ., (.metadata.name += "-any-check" | .spec.settings.pullOnce = "AfterAnyCheck") # incidents.bats
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
         settings: .spec.settings}}] | add

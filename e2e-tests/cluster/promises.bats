@@ -1,8 +1,8 @@
 # Repaired objects at the API server: the corpus and the captured requests, with the settings of every example.
 load lib
 
-# The objects as they are, and once more as Pod Security's level "restricted" and a quota demand them. Service
-# accounts, priority classes and the like are those of other clusters.
+# The objects, as Pod Security's level "restricted" and a quota demand them. Service accounts, priority classes and the
+# like are those of other clusters.
 objects() {
   { gojq --yaml-input --compact-output . test_data/pods/*.yaml
     jq --compact-output '.request | select(.operation == "CREATE") | .object' test_data/reviews/*.json; } |
@@ -17,21 +17,16 @@ objects() {
       del(.metadata | .resourceVersion, .uid, .creationTimestamp, .managedFields, .generation, .ownerReferences)
       | (.. | objects | select(has("containers"))) |=
           del(.serviceAccountName, .serviceAccount, .priorityClassName, .priority, .nodeName)
-      | ., (.. | objects | select(has("containers"))) |= hardened'
+      | (.. | objects | select(has("containers"))) |= hardened'
 }
 
-# namespaces EXAMPLE: two namespaces with the policy of this example. One has Pod Security's level "restricted" and a
-# quota, and the other the level "baseline" and a LimitRange.
-namespaces() {
-  local level
-  for level in restricted baseline; do
-    kubectl create namespace "$NS-$1-$level"
-    kubectl label namespace "$NS-$1-$level" "cluster-tests=$NS" "promises=$1" \
-      "pod-security.kubernetes.io/enforce=$level"
-  done
-  kubectl create quota all --namespace "$NS-$1-restricted" \
+# namespace EXAMPLE: a namespace with the policy of this example, Pod Security's level "restricted", a quota and limits.
+namespace() {
+  kubectl create namespace "$NS-$1"
+  kubectl label namespace "$NS-$1" "cluster-tests=$NS" "promises=$1" pod-security.kubernetes.io/enforce=restricted
+  kubectl create quota all --namespace "$NS-$1" \
     --hard=pods=9,requests.cpu=9,requests.memory=99Gi,limits.cpu=9,limits.memory=99Gi
-  kubectl create --namespace "$NS-$1-baseline" --filename - <<'YAML'
+  kubectl create --namespace "$NS-$1" --filename - <<'YAML'
 {apiVersion: v1, kind: LimitRange, metadata: {name: all}, spec: {limits: [{type: Container,
   max: {cpu: 8, memory: 16Gi}, default: {cpu: 2, memory: 2Gi}, defaultRequest: {cpu: 100m, memory: 64Mi}}]}}
 YAML
@@ -41,9 +36,9 @@ YAML
   local example examples=()
   mapfile -t examples < <(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy" and .spec.mutating)
     | .metadata.name | ltrimstr("consistent-pull-policy-")' examples/*.yaml)
-  namespaces none
+  namespace none
   for example in "${examples[@]}"; do
-    namespaces "$example"
+    namespace "$example"
     webhook "kw.cap.$example" "$WEBHOOKS/validate/consistent-pull-policy-$example" '.webhooks[0] |= (.rules = [
         {apiGroups: ["", "apps", "batch"], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
       | .namespaceSelector.matchLabels = {promises: "'"$example"'"})'

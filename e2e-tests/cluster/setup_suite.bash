@@ -6,10 +6,6 @@ setup_suite() {
   export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080}
   export REGISTRY=${REGISTRY:?a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000}
 
-  # The image of the Pods' sandboxes. A node lists only its 50 largest images.
-  export SANDBOX=${SANDBOX:-$(kubectl get nodes --output json |
-    jq --raw-output '[.items[0].status.images[].names[] | select(test("/pause:"))][0]')}
-
   # The cluster reaches this machine under the address from which this machine reaches the registry.
   machine=$(ip -4 route get "${REGISTRY%:*}" | sed -n 's/.* src \([^ ]*\).*/\1/p')
   export WEBHOOKS=https://$machine:$((PORT + 1))
