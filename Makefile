@@ -189,11 +189,13 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# `cargo xtask` would build it too, but without the message that the first build takes longer.
+# `cargo xtask` would build it too, but without the message that the first build takes longer. xtask compiles the client of
+# registries when it needs it for the first time.
 .PHONY: xtask
 xtask: setup-cargo
 	@[ -x "$(XTASK)" ] || echo "First build: the tools are compiled once, then the module."
 	@$(LINTED) $(CARGO) build --profile xtask --package xtask
+	@[ ! -x "$(TARGET_DIR)/xtask/registry-client" ] || $(CARGO) build --quiet --profile xtask --package registry-client
 
 # The programs of the end-to-end tests, beside xtask. `--tests` is there because `make test` compiles the same.
 .PHONY: tools
