@@ -44,14 +44,21 @@ impl Repaired<'_> {
             && old.pull_policy == PullPolicy::server_default(old.image)
     }
 
-    /// Whether a lookup of this image failed, with this action.
+    /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull with the cached
+    /// image.
+    fn has_all_lookups(&self) -> bool {
+        self.observed.list("lookups").iter().all(|lookup| lookup["more"].is_null())
+    }
+
+    /// Whether a lookup of this image failed, with this action. The answer shows long images without their middle.
     fn failed_with(&self, action: &str, place: &Place) -> bool {
-        let mut failed = self.observed.list("lookups").into_iter();
-        failed.any(|lookup| {
-            lookup["more"].is_u64()
-                || lookup["action"] == action
-                    && shared_name(text(&lookup["image"])) == shared_name(place.image)
-        })
+        let image = shared_name(place.image).unwrap_or_default();
+        let is_image = |shown: &str| match shown.split_once("...") {
+            Some((start, end)) => image.starts_with(start) && image.ends_with(end),
+            None => shared_name(shown).as_ref() == Some(&image),
+        };
+        let mut lookups = self.observed.list("lookups").into_iter();
+        lookups.any(|lookup| lookup["action"] == action && is_image(text(&lookup["image"])))
     }
 
     /// Whether another rule than *pull-once* has a reason to replace `Always`.
@@ -76,6 +83,9 @@ impl Repaired<'_> {
 
 /// Each pull policy that differs has one of the reasons that the rules give.
 fn policies_have_reasons(repaired: &Repaired) -> Kept {
+    if !repaired.has_all_lookups() {
+        return Ok(());
+    }
     for (old, new) in repaired.pairs() {
         let is_raised = new.pull_policy > old.pull_policy;
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
@@ -129,9 +139,7 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
 /// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. Its
 /// name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
-    // A list of lookups that is cut doesn't say which images pull with the cached image.
-    let lookups = repaired.observed.list("lookups");
-    if lookups.last().is_some_and(|last| last["more"].is_u64()) {
+    if !repaired.has_all_lookups() {
         return Ok(());
     }
     let settings = repaired.settings();
