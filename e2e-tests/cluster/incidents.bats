@@ -1,4 +1,10 @@
-# Incidents on a node, with the examples as they are. CONTRIBUTING.md explains the commands in NODE_CTR and the like.
+# Incidents on a node, with the examples as they are. These variables have commands for what happens outside of Kubernetes.
+# A test without its command is skipped:
+#
+#   NODE_CTR             `ctr` of the only node, such as `docker exec kind-control-plane ctr --namespace k8s.io`
+#   RESTART_NODE         ends the kubelet, all containers and containerd, then starts containerd and the kubelet
+#   STOP_POLICY_SERVER   kills the policy server
+#   START_POLICY_SERVER  starts it, and waits until it is ready
 load lib
 
 teardown_file() { remove_examples; }
@@ -11,7 +17,7 @@ use() {
 
 needs() {
   local name
-  for name; do [[ -v $name ]] || skip "$name is not set (CONTRIBUTING.md, Cluster tests)"; done
+  for name; do [[ -v $name ]] || skip "$name is not set (see the comment at the top)"; done
 }
 
 # end_on_node POD LABEL VALUE: kills the container with this label.

@@ -40,8 +40,8 @@ pub(crate) struct Carriers {
 impl Carriers {
     /// The carriers of an added check: a volume is mounted on the first init container, if there is one.
     pub(super) fn of_added(list: List, first_init: Option<usize>) -> Self {
-        let first_init = first_init.filter(|_| list == List::Volumes);
-        Self { first_init, is_on_first_init: first_init.is_some(), ..Self::default() }
+        let is_on_first_init = list == List::Volumes && first_init.is_some();
+        Self { is_on_first_init, ..Self::default() }
     }
 
     fn add(&mut self, container: &Place<'_>, first_init: Option<usize>) {
