@@ -239,6 +239,11 @@ fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String>
     let (sentence, line) = (short_digests(sentence), short_digests(line));
     let lacks = |word: &str| format!("the sentence for `{line}` has no word `{word}`: {sentence}");
     if let Some((start, words)) = line.split_once(" …") {
+        if is_short(start) && start.contains(' ') {
+            let ends = sentence.ends_with(&[": ", words.trim_start()].concat());
+            let problem = || format!("the sentence for `{line}` ends otherwise: {sentence}");
+            return if ends { untold(&sentence, start, evaluation) } else { Some(problem()) };
+        }
         let rest = sentence.strip_prefix(start);
         if !rest.is_some_and(|rest| rest.starts_with([' ', ':'])) {
             return Some(format!("the sentence for `{line}` begins otherwise: {sentence}"));
