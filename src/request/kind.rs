@@ -71,8 +71,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine such
-    /// requests.
+    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine such requests.
     pub(super) fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
             (Kind::Pod, "CREATE", "") => Self::PodCreate,

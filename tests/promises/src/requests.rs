@@ -34,7 +34,8 @@ pub(crate) fn is_pod_create(request: &Value) -> bool {
     is_pod(request) && request["operation"] == "CREATE" && text(&request["subResource"]).is_empty()
 }
 
-/// Whether an object has a `spec` in which every container and volume is an object, and every image has its type.
+/// Whether an object has a `spec` in which every container and volume is an object, and every image has its type, and
+/// whether its annotations are an object.
 pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
     let spec = &object["spec"];
     let has_shape = |list: &str, entry: &Value| {
@@ -47,7 +48,9 @@ pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
         let mut entries = elements(spec, list).iter();
         is_there && entries.all(|entry| has_shape(list, entry))
     };
-    spec.is_object() && LISTS.iter().all(is_list)
+    let annotations = &object["metadata"]["annotations"];
+    let has_annotations = annotations.is_object() || annotations.is_null();
+    spec.is_object() && has_annotations && LISTS.iter().all(is_list)
 }
 
 /// Whether a request names no user: `userInfo` is absent, null or without a `username`.
