@@ -4,19 +4,16 @@ mod annotations;
 mod change;
 mod edit;
 mod list;
-mod record;
+mod pod_annotations;
 mod sentences;
-
-use std::rc::Rc;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
 use self::change::Changes;
 pub(crate) use self::edit::{Edit, apply};
-use crate::examination::{Effect, Examination, Finding, Place, Why};
+use crate::examination::{Effect, Examination, Finding, Place};
 use crate::request::Operation;
 use crate::settings::{Mode, Templates};
-use crate::shown::shown;
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply --force` and Flux's
 /// `force` answer 422 there by deleting the object.
@@ -52,7 +49,7 @@ const fn code(creates: bool, is_momentary: bool) -> u16 {
 
 /// A finding, with its place and what happens with it.
 struct Judged<'e, 'o> {
-    finding: Finding<'o>,
+    finding: &'e Finding<'o>,
     place: &'e Place<'o>,
     outcome: Outcome,
 }
@@ -66,14 +63,16 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
+    /// None if nothing happens with the finding.
+    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Option<Self> {
         let settings = examination.settings;
         let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
-            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Self::Warns,
-            (Effect::Repairable, Mode::Fix) => Self::IsRepaired,
-            _ if is_template && settings.templates != Templates::Reject => Self::Warns,
-            _ => Self::Rejects,
+            (Effect::IgnoredByFix, Mode::Fix) => None,
+            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Some(Self::Warns),
+            (Effect::Repairable, Mode::Fix) => Some(Self::IsRepaired),
+            _ if is_template && settings.templates != Templates::Reject => Some(Self::Warns),
+            _ => Some(Self::Rejects),
         }
     }
 }
@@ -87,9 +86,13 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
-    let edits = edit::edits(examination, &changes);
     let warnings = sentences::warnings(examination, &findings, is_repaired);
     let annotations = annotations::annotations(examination, &findings, &changes);
+    let edits = if is_repaired {
+        edit::edits(examination, &changes, sentences::unrepaired(examination, &findings))
+    } else {
+        Vec::new()
+    };
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
@@ -101,34 +104,14 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     (response, edits)
 }
 
-/// All findings, in the order of the Pod.
+/// The findings that count, in the order of the Pod.
 fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
-    let mut findings = examination.findings.clone();
-    for (index, place) in examination.places.iter().enumerate() {
-        let (image, policy) = (&place.image, &place.policy);
-        if let Some(Why::Finding(reason)) = &image.why {
-            let expected = Some(shown(&image.now).into_owned());
-            let (effect, reason) = (Effect::Repairable, Rc::clone(reason));
-            findings.push(Finding {
-                expected,
-                effect,
-                ..Finding::about_image(index, place, reason)
-            });
-        }
-        if let Some(Why::Finding(reason)) = &policy.why {
-            let expected = Some(policy.now.as_str().to_owned());
-            let (effect, reason) = (Effect::Repairable, Rc::clone(reason));
-            findings.push(Finding {
-                expected,
-                effect,
-                ..Finding::about_policy(index, place, reason)
-            });
-        }
-    }
-    findings.sort_by(|one, other| (one.place, &one.subject).cmp(&(other.place, &other.subject)));
-    let judged = findings.into_iter().filter_map(|finding| {
-        let outcome = Outcome::of(&finding, examination);
-        Some(Judged { place: examination.places.get(finding.place)?, outcome, finding })
+    let judged = examination.findings.iter().filter_map(|finding| {
+        let place = examination.places.get(finding.place)?;
+        let outcome = Outcome::of(finding, examination)?;
+        finding.counts(place).then_some(Judged { finding, place, outcome })
     });
-    judged.collect()
+    let mut judged: Vec<_> = judged.collect();
+    judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));
+    judged
 }

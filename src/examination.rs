@@ -1,21 +1,22 @@
 //! The examination of one object: the state that the rules read and change.
 
 mod additions;
-mod coverage;
 mod finding;
 mod place;
 mod roles;
+mod rule;
+mod start_order;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde_json::Value;
 
-pub(crate) use self::additions::{Additions, MOUNT_FOLDER, summary};
-pub(crate) use self::coverage::{Coverage, Pulls};
-pub(crate) use self::finding::{Effect, Finding, Reason, Rule, Subject};
-pub(crate) use self::place::{Place, Why};
-pub(crate) use self::roles::Role;
+pub(crate) use self::additions::{Additions, MOUNT_FOLDER, Made};
+pub(crate) use self::finding::{Effect, Finding, Reason, Subject};
+pub(crate) use self::place::{Place, Role};
+pub(crate) use self::rule::Rule;
+pub(crate) use self::start_order::{Followers, Moment, Start, Work};
 use crate::json::{Wrong, member};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec, mounts};
@@ -24,8 +25,8 @@ use crate::settings::{Action, Form, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
-/// The rules set the image and the pull policy that every place should have, with the reasons. The mode decides later what
-/// happens to the findings. So all modes compute the same outcome.
+/// The rules set the image and the pull policy that every place should have, and add findings with the reasons. The mode
+/// decides later what happens to the findings. So all modes compute the same outcome.
 pub(crate) struct Examination<'o> {
     /// The request.
     pub(crate) request: &'o Request<'o>,
@@ -40,14 +41,12 @@ pub(crate) struct Examination<'o> {
     pub(crate) places: Vec<Place<'o>>,
     /// The index of the first init container: the first that is neither a native sidecar nor exempt.
     pub(crate) first_init: Option<usize>,
-    /// The findings that no changed value of a place repairs.
+    /// What the rules found, in the order of the rules.
     pub(crate) findings: Vec<Finding<'o>>,
     /// The lookups that failed or were not made, by the normalised image.
     pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
-    /// What the added checks have in common. None if there are none.
+    /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,
-    /// The indexes of the added init containers, in the returned object.
-    pub(crate) added_init_containers: Range<usize>,
 }
 
 /// A lookup that failed, or that was not made.
@@ -85,7 +84,7 @@ impl<'o> Examination<'o> {
         let has_volumes = places.len() > containers;
         if has_volumes || settings.image_checks.form == Form::ImageVolume {
             for place in places.iter_mut().take(containers) {
-                place.mounts = mounts(place.value)?;
+                place.mounts = place.entry().map(mounts).transpose()?.unwrap_or_default();
             }
         }
         let first_init = roles::assign(&mut places, settings);
@@ -99,7 +98,6 @@ impl<'o> Examination<'o> {
             findings: Vec::new(),
             failed_lookups: BTreeMap::new(),
             additions: None,
-            added_init_containers: 0..0,
         };
         examination.leave_out_stored_places();
         Ok(examination)
@@ -135,29 +133,83 @@ impl<'o> Examination<'o> {
         self.places.iter().any(|place| place.role == Role::Check)
     }
 
+    /// Adds a finding about a place.
+    pub(crate) fn find(
+        &mut self,
+        place: usize,
+        subject: Subject,
+        effect: Effect,
+        reason: impl Reason + 'o,
+    ) {
+        self.findings.push(Finding { place, subject, effect, reason: Box::new(reason) });
+    }
+
+    /// The places of which the rules after *invalid-image* examine the image, by their image: the images in the order of
+    /// their first places, each with the indexes of its places.
+    pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
+        let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
+        let mut images: Vec<Vec<usize>> = Vec::new();
+        for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part())
+        {
+            let number = *numbers.entry(place.same_image()).or_insert(images.len());
+            match images.get_mut(number) {
+                Some(places) => places.push(index),
+                None => images.push(vec![index]),
+            }
+        }
+        images
+    }
+
+    /// Those of these places that have a role, with their indexes.
+    pub(crate) fn with_role<'e>(
+        &'e self,
+        places: &'e [usize],
+        role: Role,
+    ) -> impl Iterator<Item = (usize, &'e Place<'o>)> {
+        let places = places.iter().filter_map(|index| Some((*index, self.places.get(*index)?)));
+        places.filter(move |(_, place)| place.role == role)
+    }
+
+    /// The name of the container that waits while the image of this place can't be pulled.
+    pub(crate) fn waiting(&self, place: usize) -> String {
+        let place = self.places.get(place);
+        let container = place.and_then(|place| self.places.get(place.starts_with?));
+        container.or(place).map(|place| place.name.to_string()).unwrap_or_default()
+    }
+
+    /// When the Pod's work begins: with the app containers. If added checks are image volumes, it begins with the first init
+    /// container, if there is one.
+    pub(crate) fn work(&self) -> Work {
+        let first_init = self.first_init.and_then(|index| self.places.get(index)?.start.moment);
+        let is_with_init = self.settings.image_checks.form == Form::ImageVolume;
+        let guarded = self.places.iter().filter(|place| place.role == Role::Guarded);
+        let first_guarded = guarded.filter_map(|place| place.start.moment).min();
+        Work {
+            begins: first_init.filter(|_| is_with_init).unwrap_or(Moment::APPS),
+            first_guarded: first_guarded.unwrap_or(Moment::APPS),
+        }
+    }
+
     /// The path of a field of a place in the request's object, e.g. `spec.containers[0].image`.
     pub(crate) fn path(&self, place: &Place<'_>, field: &str) -> String {
-        self.path_at(place.list, place.index, field)
+        format!("{}.{field}", self.path_at(place.list, place.index()))
     }
 
-    /// The path of a field of a place in the returned object. Of an added place, the path of the whole entry.
-    pub(crate) fn path_after(&self, place: &Place<'_>, field: &str) -> String {
-        let field = if place.is_added() { "" } else { field };
-        self.path_at(place.list, self.index_after(place), field)
+    /// The path of a place in the returned object, e.g. `spec.containers[0]`.
+    pub(crate) fn path_after(&self, place: &Place<'_>) -> String {
+        self.path_at(place.list, self.index_after(place))
     }
 
-    fn path_at(&self, list: List, index: usize, field: &str) -> String {
-        let (spec, list) = (self.request.kind.spec_path(), list.name());
-        let dot = if field.is_empty() { "" } else { "." };
-        format!("{spec}.{list}[{index}]{dot}{field}")
+    fn path_at(&self, list: List, index: usize) -> String {
+        format!("{}.{}[{index}]", self.request.kind.spec_path(), list.name())
     }
 
-    /// The index of a place in its list of the returned object. Added init containers move those behind them.
+    /// The index of a place in its list of the returned object. Added entries move those behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
-        let added = &self.added_init_containers;
-        let is_moved =
-            place.list == List::InitContainers && !place.is_added() && place.index >= added.start;
-        place.index.saturating_add(if is_moved { added.len() } else { 0 })
+        match &self.additions {
+            Some(additions) if !place.is_added() => additions.moved(place.list, place.index()),
+            _ => place.index(),
+        }
     }
 }
 

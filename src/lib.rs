@@ -5,8 +5,8 @@
 //!
 //! 1. [`request`] reads the admission request, and [`settings`] the settings.
 //! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in, and what it should be.
-//! 3. The [`rules`] set what each place should be, with the reason. [`lookup`] asks registries for them.
-//! 4. [`answer`] reads findings and changes off the places, and writes the answer and the edits of the object.
+//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`] asks registries for them.
+//! 4. [`answer`] writes the answer and the edits of the object, from the findings and the changed places.
 //!
 //! This file registers the three functions that a waPC host calls.
 //!
@@ -24,9 +24,11 @@
 //! | first init container | the first init container that is neither a native sidecar nor exempt |
 //! | image check, check | an init container or image volume that only proves that its image can be pulled |
 //! | check volume | an image check that is an image volume |
-//! | carrier | a container that mounts a volume |
 //! | guarded | an app container is guarded, and with added image volumes also what starts after the first init container |
-//! | covered | an image is covered if a check, or an init container that is strong enough, pulls it in time |
+//! | moment | when a place starts: a container's position in the Pod's start, or that of the first container that mounts a volume |
+//! | work | what a check protects: the app containers, and with added image volumes also what starts with the first init container |
+//! | a pull gates the Pod | the work begins after this pull |
+//! | covered | an image is covered if a check, or an init container that is strong enough, pulls it and gates the Pod |
 //! | same image | two references that are equal, letter by letter, after `:latest` is added where tag and digest are missing |
 //! | server default | the pull policy that the API server fills in if none is set |
 //! | lookup | one question to a registry, through the host, about one image |

@@ -13,13 +13,13 @@ mod stale_check;
 mod stuck_pull;
 mod weak_check;
 
-use crate::examination::{Coverage, Examination};
+use crate::examination::Examination;
 use crate::lookup::Client;
 
 /// Runs the rules.
 pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     // Nothing else can be said about an image that can't be read.
-    invalid_image::report(examination);
+    invalid_image::find(examination);
     // Before the default: a pull policy that is replaced here may equal the server default.
     disallowed_policy::replace(examination);
     // Before the lookups, because an answer of a registry may lower a pull policy again.
@@ -27,13 +27,14 @@ pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     // Before the checks are compared, because a pinned image is another image.
     registry::look_up(examination, client);
     if examination.request.operation.is_before_start() {
-        let coverage = Coverage::of(&examination.places);
-        weak_check::raise(examination, &coverage);
-        missing_check::add(examination, &coverage);
-        // After the checks were raised and added, because only a check that is strong enough spares a pull.
-        pull_once::lower(examination);
+        // No later rule changes an image.
+        let mut images = examination.places_by_image();
+        weak_check::raise(examination, &images);
+        missing_check::add(examination, &mut images);
+        // After the checks were raised and added, because only a pull with `Always` spares another one.
+        pull_once::lower(examination, &images);
     }
     // These rules only report, so their positions don't matter.
-    stale_check::report(examination);
-    stuck_pull::report(examination);
+    stale_check::find(examination);
+    stuck_pull::find(examination);
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Judged;
 use super::change::Changes;
 use super::list::{LIST_MAX, joined, json};
-use crate::examination::{Examination, Rule, Subject};
+use crate::examination::{Effect, Examination, Rule, Subject};
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -44,24 +44,35 @@ struct FindingEntry<'f> {
     path: String,
     container: Cow<'f, str>,
     image: Cow<'f, str>,
-    found: Option<&'f str>,
-    expected: Option<&'f str>,
+    found: Option<Cow<'f, str>>,
+    expected: Option<Cow<'f, str>>,
 }
 
 impl<'f> FindingEntry<'f> {
     fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
-        let (finding, place) = (&judged.finding, judged.place);
+        let (finding, place) = (judged.finding, judged.place);
+        let path = |field| examination.path(place, field);
+        let policy = place.sets_policy.then(|| place.policy.before.as_str().into());
+        let (path, found, now) = match &finding.subject {
+            Subject::Image => {
+                (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now))
+            }
+            Subject::Check => (path(place.list.image_path()), None, Cow::default()),
+            Subject::PullPolicy => {
+                (path(place.list.policy_path()), policy, place.policy.now.as_str().into())
+            }
+            Subject::Status { path, reason } => {
+                (path.clone(), Some((*reason).into()), Cow::default())
+            }
+        };
+        let is_written = finding.effect == Effect::Repairable && finding.subject != Subject::Check;
         Self {
             rule: finding.reason.rule(),
-            path: match &finding.subject {
-                Subject::Image => examination.path(place, place.list.image_path()),
-                Subject::PullPolicy => examination.path(place, place.list.policy_path()),
-                Subject::Status(path) => path.clone(),
-            },
+            path,
             container: place.shown_name(),
             image: place.shown_image(),
-            found: finding.found.as_deref(),
-            expected: finding.expected.as_deref(),
+            found,
+            expected: if is_written { Some(now) } else { finding.reason.expected().map(Cow::from) },
         }
     }
 }

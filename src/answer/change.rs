@@ -1,10 +1,11 @@
 //! The changes of a Pod: the differences between what came in and what it should be.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::list::json;
-use crate::examination::{Examination, Place, Rule, summary};
+use super::list;
+use crate::examination::{Examination, Place, Rule};
+use crate::pod::List;
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
@@ -20,12 +21,11 @@ struct Change<'e> {
     rule: Rule,
 }
 
-/// The changes of a Pod, in the order of the returned Pod.
+/// The changes of a Pod, in the order of the returned Pod. Without places, there are none.
 #[derive(Default)]
 pub(super) struct Changes<'e, 'o> {
-    examination: Option<&'e Examination<'o>>,
-    /// The places that change.
-    places: Vec<&'e Place<'o>>,
+    /// The places that change, each with the path of its entry in the returned object.
+    places: Vec<(String, &'e Place<'o>)>,
 }
 
 impl<'e, 'o> Changes<'e, 'o> {
@@ -34,45 +34,54 @@ impl<'e, 'o> Changes<'e, 'o> {
         let mut places: Vec<&Place<'_>> =
             examination.places.iter().filter(|place| count(place) > 0).collect();
         places.sort_by_key(|place| (place.list, examination.index_after(place)));
-        Self { examination: Some(examination), places }
+        let with_path = |place| (examination.path_after(place), place);
+        Self { places: places.into_iter().map(with_path).collect() }
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.places.iter().map(|place| count(place)).fold(0, usize::saturating_add)
+        self.places.iter().map(|(_, place)| count(place)).fold(0, usize::saturating_add)
     }
 
     /// The entries of the changes, as JSON. They are made one after another, because most lists end early.
     pub(super) fn entries(&self) -> impl Iterator<Item = String> {
-        let examination = self.examination.into_iter();
-        let changes = examination
-            .flat_map(|one| self.places.iter().flat_map(move |place| changes_of(one, place)));
-        changes.map(|change| json(&change))
+        let changes = self.places.iter().flat_map(|(path, place)| changes_of(path, place));
+        changes.map(|change| list::json(&change))
     }
 }
 
 /// How many values of a place change. An added place is one change.
 fn count(place: &Place<'_>) -> usize {
-    let is_changed = [place.is_added(), place.image.why.is_some(), place.policy.why.is_some()];
+    let (image, policy) = (place.image.changed_by, place.policy.changed_by);
+    let is_changed = [place.is_added(), image.is_some(), policy.is_some()];
     is_changed.into_iter().filter(|is_changed| *is_changed).count()
 }
 
-fn changes_of<'e>(examination: &Examination<'_>, place: &'e Place<'_>) -> Vec<Change<'e>> {
-    let change = |field, from, to, rule| {
-        let path = examination.path_after(place, field);
+fn changes_of<'e>(path: &str, place: &'e Place<'_>) -> Vec<Change<'e>> {
+    let change = |field: &str, from, to, rule| {
+        let path = [path, ".", field].concat().trim_end_matches('.').to_owned();
         Change { path, container: &place.name, from, to, rule }
     };
     let (image, policy) = (&place.image, &place.policy);
     if place.is_added() {
         return vec![change("", None, summary(place), Rule::MissingCheck)];
     }
-    let of_image = image.why.as_ref().map(|why| {
+    let of_image = image.changed_by.map(|rule| {
         let to = Value::from(&*image.now);
-        change(place.list.image_path(), Some(&*image.before), to, why.rule())
+        change(place.list.image_path(), Some(&*image.before), to, rule)
     });
-    let of_policy = policy.why.as_ref().map(|why| {
+    let of_policy = policy.changed_by.map(|rule| {
         let from = place.sets_policy.then(|| policy.before.as_str());
-        change(place.list.policy_path(), from, policy.now.as_str().into(), why.rule())
+        change(place.list.policy_path(), from, policy.now.as_str().into(), rule)
     });
     of_image.into_iter().chain(of_policy).collect()
+}
+
+/// What a change says of an added image check.
+fn summary(check: &Place<'_>) -> Value {
+    let (name, image, policy) = (&check.name, &check.image.now, check.policy.now.as_str());
+    match check.list {
+        List::Volumes => json!({"name": name, "image": {"reference": image, "pullPolicy": policy}}),
+        _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
+    }
 }

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::change::Changes;
-use super::record::record;
+use super::pod_annotations::annotations;
 use crate::examination::{Examination, Place};
 use crate::pod::List;
-use crate::request::CHANGES_ANNOTATION;
 
 /// An edit of an object. `at` is the JSON pointer of the object that has the member `key`.
 pub(crate) enum Edit {
@@ -14,18 +13,20 @@ pub(crate) enum Edit {
     Set { at: String, key: &'static str, value: Value },
     /// Inserts these values into a list, at this index or else at its end. The list may be missing.
     Insert { at: String, key: &'static str, index: usize, values: Vec<Value> },
-    /// Writes the record.
-    Record(String),
+    /// Writes an annotation.
+    Annotate { key: &'static str, value: String },
 }
 
-/// The edits of the examined object. The init containers are inserted last, because that moves other entries.
-pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) -> Vec<Edit> {
+/// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod. The init containers are
+/// inserted last, because that moves other entries.
+pub(super) fn edits(
+    examination: &Examination<'_>,
+    changes: &Changes<'_, '_>,
+    warnings: impl Iterator<Item = String>,
+) -> Vec<Edit> {
     let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();
-    let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index);
+    let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index());
     let mut edits = Vec::new();
-    if changes.count() == 0 {
-        return edits;
-    }
     for place in examination.places.iter().filter(|place| !place.is_added()) {
         let source = if place.list == List::Volumes { "/image" } else { "" };
         let set = |key, value: &str| Edit::Set {
@@ -34,30 +35,28 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>) ->
             value: value.into(),
         };
         let (image, policy) = (&place.image, &place.policy);
-        edits.extend(image.why.is_some().then(|| set(place.list.image_key(), &image.now)));
-        edits.extend(
-            policy.why.is_some().then(|| set(place.list.policy_key(), policy.now.as_str())),
-        );
+        if image.changed_by.is_some() {
+            edits.push(set(place.list.image_key(), &image.now));
+        }
+        if policy.changed_by.is_some() {
+            edits.push(set(place.list.policy_key(), policy.now.as_str()));
+        }
     }
-    // A record that an update wrote would be one more change of the Pod.
+    // An annotation that an update wrote would be one more change of the Pod.
     if examination.request.creates {
-        edits.extend(record(changes, &examination.metadata).map(Edit::Record));
+        let annotations = annotations(changes, warnings, &examination.metadata);
+        edits.extend(annotations.map(|(key, value)| Edit::Annotate { key, value }));
     }
     if let Some(additions) = &examination.additions {
         let added = || examination.places.iter().filter(|place| place.is_added());
-        let (carriers, mount) = additions.mounts();
-        for carrier in carriers.iter().filter_map(|index| examination.places.get(*index)) {
-            let values = added().map(&mount).collect();
-            edits.push(Edit::Insert {
-                at: entry(carrier),
-                key: "volumeMounts",
-                index: usize::MAX,
-                values,
-            });
+        let (mounting, mount) = additions.made.mounts();
+        for container in mounting.iter().filter_map(|index| examination.places.get(*index)) {
+            let (at, values) = (entry(container), added().map(&mount).collect());
+            edits.push(Edit::Insert { at, key: "volumeMounts", index: usize::MAX, values });
         }
-        let index = added().next().map_or(0, |first| first.index);
-        let values = added().map(|check| additions.entry(check)).collect();
-        edits.push(Edit::Insert { at: spec, key: additions.list().name(), index, values });
+        let values = added().map(|check| additions.made.entry(check)).collect();
+        let (key, index) = (additions.made.list().name(), additions.first);
+        edits.push(Edit::Insert { at: spec, key, index, values });
     }
     edits
 }
@@ -77,11 +76,11 @@ pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
                     list.splice(index..index, values);
                 }
             }
-            Edit::Record(record) => {
+            Edit::Annotate { key, value } => {
                 let annotations = object_at(object, "metadata")
                     .and_then(|metadata| object_at(metadata, "annotations"));
                 if let Some(Value::Object(annotations)) = annotations {
-                    annotations.insert(CHANGES_ANNOTATION.to_owned(), record.into());
+                    annotations.insert(key.to_owned(), value.into());
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
 use super::{Judged, Outcome};
-use crate::examination::{Examination, FailedLookup};
+use crate::examination::{Examination, FailedLookup, Place};
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -11,8 +11,8 @@ const WARNINGS_MAX: usize = 10;
 const SENTENCES_MAX: usize = 20;
 
 /// What is wrong, and what to do about it.
-fn sentence(judged: &Judged<'_, '_>) -> String {
-    let (place, reason) = (judged.place, &judged.finding.reason);
+fn sentence(judged: &Judged<'_, '_>, place: &Place<'_>) -> String {
+    let reason = &judged.finding.reason;
     format!("{}: {}", reason.problem(place), reason.help(place))
 }
 
@@ -21,7 +21,7 @@ pub(super) fn message<'j>(findings: impl Iterator<Item = &'j Judged<'j, 'j>>) ->
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|judged| judged.finding.reason.rule());
     let mut sentences: Vec<String> =
-        findings.iter().take(SENTENCES_MAX).map(|judged| sentence(judged)).collect();
+        findings.iter().take(SENTENCES_MAX).map(|one| sentence(one, one.place)).collect();
     match findings.len().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
@@ -37,12 +37,10 @@ pub(super) fn warnings(
     findings: &[Judged<'_, '_>],
     is_repaired: bool,
 ) -> Vec<String> {
-    let mut findings: Vec<_> = findings.iter().collect();
-    findings.sort_by_key(|judged| judged.finding.reason.rule());
     let mut lines = Lines::default();
-    for judged in findings {
+    for judged in by_importance(findings) {
         match judged.outcome {
-            Outcome::Warns => lines.add(|| sentence(judged)),
+            Outcome::Warns => lines.add(|| sentence(judged, judged.place)),
             Outcome::IsRepaired if is_repaired => {
                 if let Some(line) = judged.finding.reason.repaired(judged.place) {
                     lines.add(|| line);
@@ -51,11 +49,45 @@ pub(super) fn warnings(
             Outcome::IsRepaired | Outcome::Rejects => {}
         }
     }
-    let lookups = examination.failed_lookups.iter();
-    for (image, lookup) in lookups.filter(|(_, lookup)| lookup.action != Action::Reject) {
-        lines.add(|| lookup_warning(image, lookup, is_repaired));
+    for (image, lookup) in accepted_lookups(examination) {
+        let done = match lookup.action {
+            Action::KeepTag => " (kept as it is)",
+            Action::UseCached if is_repaired => " (a node may use the image that it has)",
+            Action::UseCached | Action::Reject => "",
+        };
+        lines.add(|| [&lookup_sentence(image, lookup), done].concat());
     }
     lines.into_warnings()
+}
+
+/// What was found and not repaired, about the Pod that is returned. A second run finds the same sentences.
+pub(super) fn unrepaired<'e>(
+    examination: &'e Examination<'_>,
+    findings: &'e [Judged<'_, '_>],
+) -> impl Iterator<Item = String> {
+    let warned = by_importance(findings).into_iter();
+    let warned = warned.filter(|judged| judged.outcome == Outcome::Warns);
+    let lookups = accepted_lookups(examination);
+    warned
+        .map(|judged| sentence(judged, &judged.place.after()))
+        .chain(lookups.map(|(image, lookup)| lookup_sentence(image, lookup)))
+}
+
+fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'e, 'o>> {
+    let mut findings: Vec<_> = findings.iter().collect();
+    findings.sort_by_key(|judged| judged.finding.reason.rule());
+    findings
+}
+
+/// The failed lookups that reject nothing.
+fn accepted_lookups<'e>(
+    examination: &'e Examination<'_>,
+) -> impl Iterator<Item = (&'e String, &'e FailedLookup)> {
+    examination.failed_lookups.iter().filter(|(_, lookup)| lookup.action != Action::Reject)
+}
+
+fn lookup_sentence(image: &str, lookup: &FailedLookup) -> String {
+    format!("{} {}: {}", shown(image), lookup.failure.problem(), lookup.failure.help())
 }
 
 /// Lines of which only the first are shown. A line that is not shown is not made.
@@ -82,15 +114,4 @@ impl Lines {
         }
         self.first
     }
-}
-
-/// The warning about a failed lookup.
-fn lookup_warning(image: &str, lookup: &FailedLookup, is_repaired: bool) -> String {
-    let FailedLookup { failure, action } = lookup;
-    let done = match action {
-        Action::KeepTag => " (kept as it is)",
-        Action::UseCached if is_repaired => " (a node may use the image that it has)",
-        Action::UseCached | Action::Reject => "",
-    };
-    format!("{} {}: {}{done}", shown(image), failure.problem(), failure.help())
 }

@@ -1,4 +1,4 @@
-//! The entries that added checks are in the returned object.
+//! The image checks that this policy adds to a Pod, and their entries in the returned object.
 
 use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
 use serde::Serialize;
@@ -10,17 +10,36 @@ use crate::pod::List;
 /// The folder in which this policy mounts check volumes.
 pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
 
-/// What the added checks of a Pod have in common.
+/// The image checks that this policy adds to a Pod.
 #[derive(Clone, Debug)]
-pub(crate) enum Additions {
+pub(crate) struct Additions {
+    /// What they are made of.
+    pub(crate) made: Made,
+    /// The index of the first of them in their list.
+    pub(crate) first: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+}
+
+/// What added image checks are made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Made {
     /// They are init containers with these fields, and with their own name, image and pull policy.
     InitContainers(Box<Container>),
-    /// They are image volumes that these places mount.
+    /// They are image volumes. The places with these indexes mount them.
     Volumes(Vec<usize>),
 }
 
 impl Additions {
-    /// The list that gets them.
+    /// The index, in the returned object, of an entry that has this index in a list of the request.
+    pub(crate) fn moved(&self, list: List, index: usize) -> usize {
+        let is_moved = list == self.made.list() && index >= self.first;
+        index.saturating_add(if is_moved { self.count } else { 0 })
+    }
+}
+
+impl Made {
+    /// The list that gets the checks.
     pub(crate) const fn list(&self) -> List {
         match self {
             Self::InitContainers(_) => List::InitContainers,
@@ -29,23 +48,31 @@ impl Additions {
     }
 
     /// The entry of a check.
+    ///
+    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger than its limit
+    /// (DESIGN.md has the figures).
     pub(crate) fn entry(&self, check: &Place<'_>) -> Value {
+        let name = &*check.name;
+        let image = Some(check.image.now.to_string());
+        let policy = Some(check.policy.now.as_str().to_owned());
         match self {
             Self::InitContainers(fields) => to_value(Container {
-                name: check.name.to_string(),
-                image: Some(check.image.now.to_string()),
-                image_pull_policy: Some(check.policy.now.as_str().to_owned()),
+                name: name.to_owned(),
+                image,
+                image_pull_policy: policy,
                 ..Container::clone(fields)
             }),
-            Self::Volumes(_) => summary(check),
+            Self::Volumes(_) => {
+                json!({"name": name, "image": ImageVolumeSource { reference: image, pull_policy: policy }})
+            }
         }
     }
 
     /// The places that mount each check, and the mount of a check.
     pub(crate) fn mounts(&self) -> (&[usize], impl Fn(&Place<'_>) -> Value) {
-        let carriers = match self {
+        let mounting = match self {
             Self::InitContainers(_) => &[],
-            Self::Volumes(carriers) => &**carriers,
+            Self::Volumes(mounting) => &**mounting,
         };
         let mount = |check: &Place<'_>| {
             to_value(VolumeMount {
@@ -55,37 +82,14 @@ impl Additions {
                 ..VolumeMount::default()
             })
         };
-        (carriers, mount)
+        (mounting, mount)
     }
 
-    /// The size of the fields that all checks have in common, in bytes of JSON.
-    pub(crate) fn size_of_fields(&self) -> usize {
-        match self {
-            Self::InitContainers(fields) => to_value(fields).to_string().len(),
-            Self::Volumes(_) => 0,
-        }
-    }
-
-    /// The size of a check with its mounts, without these fields.
-    pub(crate) fn size_of_rest(&self, check: &Place<'_>) -> usize {
-        let (carriers, mount) = self.mounts();
-        let mounts = carriers.len().saturating_mul(mount(check).to_string().len());
-        summary(check).to_string().len().saturating_add(mounts)
-    }
-}
-
-/// The name, the image and the pull policy of a check.
-///
-/// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger than its limit
-/// (DESIGN.md has the figures).
-pub(crate) fn summary(check: &Place<'_>) -> Value {
-    let (name, image, policy) = (&check.name, &check.image.now, check.policy.now.as_str());
-    match check.list {
-        List::Volumes => {
-            let (reference, pull_policy) = (Some(image.to_string()), Some(policy.to_owned()));
-            json!({"name": name, "image": ImageVolumeSource { reference, pull_policy }})
-        }
-        _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
+    /// The size of a check with its mounts, in bytes of JSON.
+    pub(crate) fn size(&self, check: &Place<'_>) -> usize {
+        let (mounting, mount) = self.mounts();
+        let mounts = mounting.len().saturating_mul(mount(check).to_string().len());
+        self.entry(check).to_string().len().saturating_add(mounts)
     }
 }
 

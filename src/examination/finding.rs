@@ -1,27 +1,9 @@
 //! Findings. A finding is one thing that is wrong.
 
 use std::fmt;
-use std::rc::Rc;
-
-use serde::Serialize;
 
 use super::place::Place;
-
-/// The id of a rule, in annotations and in the documentation. The order is that of importance: the findings of the first
-/// rule come first in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Rule {
-    InvalidImage,
-    StuckPull,
-    DisallowedPolicy,
-    Registry,
-    WeakCheck,
-    MissingCheck,
-    Default,
-    StaleCheck,
-    PullOnce,
-}
+use super::rule::Rule;
 
 /// Why a rule has a finding, in sentences for people. `place` is the container or image volume of the finding.
 pub(crate) trait Reason: fmt::Debug {
@@ -39,81 +21,70 @@ pub(crate) trait Reason: fmt::Debug {
         None
     }
 
+    /// The value that should be there, if no rule has written it into the place. None if no value is known to be right.
+    fn expected(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the same request may be accepted later.
     fn is_momentary(&self) -> bool {
         false
     }
 }
 
-/// The field that a finding is about.
+/// What a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The image of the place.
     Image,
+    /// The image check that the image of the place needs.
+    Check,
     /// The pull policy of the place.
     PullPolicy,
-    /// A field of the status, with its path.
-    Status(String),
+    /// The waiting reason of the container in the Pod's status.
+    Status {
+        /// The path of the reason.
+        path: String,
+        /// The reason.
+        reason: &'static str,
+    },
 }
 
-/// What a finding leads to.
+/// What a finding leads to. Mode `Warn` always warns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// The finding has a repair. Mode `Fix` repairs, `Reject` rejects and `Warn` warns.
+    /// `Fix` repairs, `Reject` rejects. The repair is the new value of the subject, or an added check.
     Repairable,
-    /// The finding has no repair. The modes `Fix` and `Reject` reject, `Warn` warns.
+    /// `Fix` and `Reject` reject.
     NotRepairable,
     /// Every mode warns.
     OnlyWarning,
+    /// `Fix` is silent, `Reject` rejects.
+    IgnoredByFix,
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Finding<'o> {
     /// The index of the place.
     pub(crate) place: usize,
-    /// The field.
+    /// What it is about.
     pub(crate) subject: Subject,
-    /// The value that is there, as a sentence shows it.
-    pub(crate) found: Option<String>,
-    /// The value that should be there. None if no value is known to be right.
-    pub(crate) expected: Option<String>,
     /// What it leads to.
     pub(crate) effect: Effect,
     /// The reason.
-    pub(crate) reason: Rc<dyn Reason + 'o>,
+    pub(crate) reason: Box<dyn Reason + 'o>,
 }
 
-impl<'o> Finding<'o> {
-    /// A finding without a repair, about the image of a place.
-    pub(crate) fn about_image(
-        index: usize,
-        place: &Place<'o>,
-        reason: Rc<dyn Reason + 'o>,
-    ) -> Self {
-        Self {
-            place: index,
-            subject: Subject::Image,
-            found: Some(place.shown_image().into_owned()),
-            expected: None,
-            effect: Effect::NotRepairable,
-            reason,
-        }
-    }
-
-    /// A finding without a repair, about the pull policy of a place.
-    pub(crate) fn about_policy(
-        index: usize,
-        place: &Place<'o>,
-        reason: Rc<dyn Reason + 'o>,
-    ) -> Self {
-        let found = place.sets_policy.then(|| place.policy.before.as_str().to_owned());
-        Self { subject: Subject::PullPolicy, found, ..Self::about_image(index, place, reason) }
-    }
-
-    /// The same finding. If `is_warning` is true, every mode only warns of it.
-    pub(crate) fn warning_if(self, is_warning: bool) -> Self {
-        let effect = if is_warning { Effect::OnlyWarning } else { self.effect };
-        Self { effect, ..self }
+impl Finding<'_> {
+    /// Whether the finding still counts after all rules have run. One about a value that a rule has changed counts only
+    /// while the value carries this rule: a later rule may have taken the change back, and an earlier rule comes first.
+    pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
+        let changed_by = match (self.effect, &self.subject) {
+            (Effect::Repairable, Subject::Image) => place.image.changed_by,
+            (Effect::Repairable, Subject::PullPolicy) => place.policy.changed_by,
+            _ => return true,
+        };
+        changed_by == Some(self.reason.rule())
     }
 }

@@ -1,12 +1,11 @@
-//! A place: a container or an image volume, with what came in, what it should be, and why.
+//! A place: a container or an image volume, with what came in and what it should be.
 
 use std::borrow::Cow;
-use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::finding::{Reason, Rule};
-use super::roles::{Carriers, Role};
+use super::rule::Rule;
+use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, Wrong};
 use crate::pod::{List, Mount};
@@ -14,15 +13,14 @@ use crate::settings::{ForImage, Settings};
 use crate::shown::shown;
 
 /// A place: an entry of a Pod spec that holds an image reference.
+#[derive(Clone)]
 pub(crate) struct Place<'o> {
     /// The list that holds the place.
     pub(crate) list: List,
-    /// The index in this list, in the request's object. Of an added place, the index in the returned object.
-    pub(crate) index: usize,
+    /// Where the place came from.
+    pub(crate) origin: Origin<'o>,
     /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
-    /// The entry of the list. `null` for an added place.
-    pub(crate) value: &'o Value,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
     pub(crate) is_native_sidecar: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
@@ -31,59 +29,68 @@ pub(crate) struct Place<'o> {
     pub(crate) role: Role,
     /// The volumes that the container mounts. They are only read if the Pod has image volumes or may get some.
     pub(crate) mounts: Vec<Mount<'o>>,
-    /// The containers that mount the volume.
-    pub(crate) carriers: Carriers,
+    /// When it starts, and what starts after its pull.
+    pub(crate) start: Start,
+    /// The index of the first container that mounts the volume. None for a container.
+    pub(crate) starts_with: Option<usize>,
     /// The image as its author wrote it, parsed.
     pub(crate) reference: Result<Reference<'o>, Invalid>,
     /// What the settings say about this image.
     pub(crate) settings: ForImage<'o>,
     /// The image.
-    pub(crate) image: Field<'o, Cow<'o, str>>,
+    pub(crate) image: Field<Cow<'o, str>>,
     /// The pull policy. If none is set, it is the server default.
-    pub(crate) policy: Field<'o, PullPolicy>,
+    pub(crate) policy: Field<PullPolicy>,
     /// Whether a pull policy is set.
     pub(crate) sets_policy: bool,
 }
 
+/// Where a place came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin<'o> {
+    /// It is in the request: the entry at this index of its list.
+    Request { index: usize, entry: &'o Value },
+    /// This policy adds it: at this index of its list in the returned object.
+    Added { index: usize },
+}
+
+/// What a place does in its Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is exempt. No rule looks at it.
+    Exempt,
+    /// Its image can't be parsed, or is an image ID that *invalid-image* reports. No later rule looks at it.
+    Invalid,
+    /// It is an image check.
+    Check,
+    /// It is guarded: its image needs an image check.
+    Guarded,
+    /// It is any other place.
+    Other,
+}
+
 /// A value that this policy may change.
-pub(crate) struct Field<'o, T> {
+#[derive(Clone)]
+pub(crate) struct Field<T> {
     /// The value that came in.
     pub(crate) before: T,
     /// The value that it should be.
     pub(crate) now: T,
-    /// Why the two differ. None if they don't.
-    pub(crate) why: Option<Why<'o>>,
+    /// The first of the rules that made the two differ. None if they don't.
+    pub(crate) changed_by: Option<Rule>,
 }
 
-/// Why a value changes.
-pub(crate) enum Why<'o> {
-    /// It is wrong.
-    Finding(Rc<dyn Reason + 'o>),
-    /// It is not wrong, and this rule replaces it.
-    NoFinding(Rule),
-}
-
-impl Why<'_> {
-    /// The rule that changes the value.
-    pub(crate) fn rule(&self) -> Rule {
-        match self {
-            Self::Finding(reason) => reason.rule(),
-            Self::NoFinding(rule) => *rule,
-        }
-    }
-}
-
-impl<'o, T: Clone + PartialEq> Field<'o, T> {
+impl<T: Clone + PartialEq> Field<T> {
     /// A value that no rule has changed.
     pub(crate) fn new(before: T) -> Self {
-        Self { now: before.clone(), before, why: None }
+        Self { now: before.clone(), before, changed_by: None }
     }
 
-    /// Changes the value. If several rules change it, the reason of the first stays.
-    pub(crate) fn set(&mut self, now: T, why: Why<'o>) {
+    /// Changes the value.
+    pub(crate) fn set(&mut self, now: T, rule: Rule) {
         self.now = now;
-        let why = self.why.take().unwrap_or(why);
-        self.why = (self.now != self.before).then_some(why);
+        let first = self.changed_by.unwrap_or(rule);
+        self.changed_by = (self.now != self.before).then_some(first);
     }
 }
 
@@ -96,13 +103,13 @@ impl<'o> Place<'o> {
     pub(super) fn read(
         list: List,
         index: usize,
-        value: &'o Value,
+        entry: &'o Value,
         source: &'o Value,
         settings: &'o Settings,
     ) -> Result<Self, Wrong<'o>> {
-        let name = json::string(value, "name")?.ok_or(Wrong::lacks(value, "name"))?;
+        let name = json::string(entry, "name")?.ok_or(Wrong::lacks(entry, "name"))?;
         let restart_policy = match list {
-            List::InitContainers => json::string(value, "restartPolicy")?,
+            List::InitContainers => json::string(entry, "restartPolicy")?,
             _ => None,
         };
         let image = json::string(source, list.image_key())?.unwrap_or_default();
@@ -114,9 +121,8 @@ impl<'o> Place<'o> {
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
-            index,
+            origin: Origin::Request { index, entry },
             name: name.into(),
-            value,
             is_native_sidecar: restart_policy == Some("Always"),
             is_examined: true,
             role: match (&reference, is_exempt) {
@@ -125,7 +131,8 @@ impl<'o> Place<'o> {
                 (Ok(_), false) => Role::Other,
             },
             mounts: Vec::new(),
-            carriers: Carriers::default(),
+            start: Start::of_container(list, index),
+            starts_with: None,
             reference,
             settings: for_image,
             image: Field::new(image.into()),
@@ -134,36 +141,61 @@ impl<'o> Place<'o> {
         })
     }
 
-    /// The check that this policy adds for this place. `first_init` is the index of the Pod's first init container.
+    /// An image check that this policy adds for the image of this place.
     pub(crate) fn check(
         &self,
         list: List,
         index: usize,
         name: String,
-        first_init: Option<usize>,
+        policy: PullPolicy,
+        start: Start,
     ) -> Self {
         let (before, now) = (self.image.before.clone(), self.image.now.clone());
         Self {
             list,
-            index,
+            origin: Origin::Added { index },
             name: name.into(),
-            value: &Value::Null,
             is_native_sidecar: false,
             is_examined: true,
             role: Role::Check,
             mounts: Vec::new(),
-            carriers: Carriers::of_added(list, first_init),
+            start,
+            starts_with: None,
             reference: self.reference,
             settings: self.settings,
-            image: Field { before, now, why: None },
-            policy: Field::new(self.policy.now),
+            image: Field { before, now, changed_by: None },
+            policy: Field::new(policy),
             sets_policy: false,
+        }
+    }
+
+    /// The entry of the request. None for an added place.
+    pub(crate) fn entry(&self) -> Option<&'o Value> {
+        match self.origin {
+            Origin::Request { entry, .. } => Some(entry),
+            Origin::Added { .. } => None,
+        }
+    }
+
+    /// The index in its list: in the request's object. Of an added place, in the returned object.
+    pub(crate) const fn index(&self) -> usize {
+        match self.origin {
+            Origin::Request { index, .. } | Origin::Added { index } => index,
+        }
+    }
+
+    /// The place as the returned object has it, and as a second run of this policy would find it.
+    pub(crate) fn after(&self) -> Self {
+        Self {
+            image: Field::new(self.image.now.clone()),
+            policy: Field::new(self.policy.now),
+            ..self.clone()
         }
     }
 
     /// Whether this policy adds the place.
     pub(crate) fn is_added(&self) -> bool {
-        self.value.is_null()
+        self.entry().is_none()
     }
 
     /// Whether the rules after *invalid-image* work on this place.
@@ -174,6 +206,11 @@ impl<'o> Place<'o> {
     /// Whether it is an init container that ends before the next container starts.
     pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
+    }
+
+    /// The volumes that the container mounts, without those that it uses as devices.
+    pub(crate) fn mounted_volumes(&self) -> impl Iterator<Item = &'o str> {
+        self.mounts.iter().filter(|mount| !mount.is_device).map(|mount| mount.volume)
     }
 
     /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor a

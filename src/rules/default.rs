@@ -4,9 +4,7 @@
 //! A webhook never sees an unset pull policy, because the API server fills it in first. So a pull policy that equals the
 //! server default counts as not chosen.
 
-use std::rc::Rc;
-
-use crate::examination::{Examination, Place, Reason, Rule, Why};
+use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
 use crate::request::Operation;
 
@@ -15,7 +13,11 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
     if examination.request.operation == Operation::PodUpdate {
         return;
     }
-    for place in examination.places.iter_mut().filter(|place| place.takes_part()) {
+    for index in 0..examination.places.len() {
+        let Some(place) = examination.places.get_mut(index).filter(|place| place.takes_part())
+        else {
+            continue;
+        };
         let Ok(image) = place.reference else { continue };
         let is_chosen = place.policy.now != PullPolicy::server_default(Some(&image));
         let may_be_always = place.settings.forbid_always.is_none()
@@ -23,7 +25,8 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
             && !image.is_image_id();
         if let Some(pattern) = place.settings.default_always.filter(|_| may_be_always && !is_chosen)
         {
-            place.policy.set(PullPolicy::Always, Why::Finding(Rc::new(NotChosen(pattern))));
+            place.policy.set(PullPolicy::Always, Rule::Default);
+            examination.find(index, Subject::PullPolicy, Effect::Repairable, NotChosen(pattern));
         }
     }
 }

@@ -1,9 +1,7 @@
 //! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies. `images.forbidNever` only
 //! reports, because the image that a node has under this name may be another one than a registry's.
 
-use std::rc::Rc;
-
-use crate::examination::{Examination, Finding, Place, Reason, Rule, Why};
+use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
 use crate::request::Operation;
 
@@ -11,23 +9,20 @@ use crate::request::Operation;
 /// there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
     let is_immutable = examination.request.operation == Operation::PodUpdate;
-    for (index, place) in
-        examination.places.iter_mut().enumerate().filter(|(_, place)| place.takes_part())
-    {
-        let Some(disallowed) = disallowed(place) else {
+    for index in 0..examination.places.len() {
+        let place = examination.places.get_mut(index).filter(|place| place.takes_part());
+        let Some(place) = place else { continue };
+        let Some(disallowed) = disallowed(place, is_immutable) else {
             continue;
         };
-        match disallowed.allowed {
+        let effect = match disallowed.allowed {
             Some(allowed) if !is_immutable => {
-                place.policy.set(allowed, Why::Finding(Rc::new(disallowed)));
+                place.policy.set(allowed, Rule::DisallowedPolicy);
+                Effect::Repairable
             }
-            allowed => {
-                let reason = Disallowed { is_immutable, ..disallowed };
-                let expected = allowed.map(|allowed| allowed.as_str().to_owned());
-                let finding = Finding::about_policy(index, place, Rc::new(reason));
-                examination.findings.push(Finding { expected, ..finding });
-            }
-        }
+            _ => Effect::NotRepairable,
+        };
+        examination.find(index, Subject::PullPolicy, effect, disallowed);
     }
 }
 
@@ -43,7 +38,7 @@ struct Disallowed<'o> {
 }
 
 /// Whether the settings disallow the pull policy of a place.
-fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
+fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o>> {
     let settings = place.settings;
     let require = settings.require_always.map(|pattern| ("images.requireAlways", pattern));
     let forbid = settings.forbid_always.map(|pattern| ("images.forbidAlways", pattern));
@@ -56,7 +51,7 @@ fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
         (None, _, PullPolicy::Never) => (vec![never?], None),
         (None, ..) => return None,
     };
-    Some(Disallowed { by, allowed, is_immutable: false })
+    Some(Disallowed { by, allowed, is_immutable })
 }
 
 impl Reason for Disallowed<'_> {
@@ -87,6 +82,10 @@ impl Reason for Disallowed<'_> {
                 format!("set {} to IfNotPresent if a registry has this image", place.shown_name())
             }
         }
+    }
+
+    fn expected(&self) -> Option<String> {
+        self.allowed.map(|allowed| allowed.as_str().to_owned())
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {

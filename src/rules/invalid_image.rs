@@ -4,23 +4,20 @@
 //! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a finding only if
 //! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that these patterns mean.
 
-use std::rc::Rc;
-
-use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
+use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::image::Invalid;
 use crate::request::Operation;
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API server, because a
 /// controller may fill it in.
-pub(super) fn report(examination: &mut Examination<'_>) {
+pub(super) fn find(examination: &mut Examination<'_>) {
     let images = &examination.settings.images;
     let refuses_ids = !images.require_always.is_empty() || !images.forbid_never.is_empty();
     let is_template = examination.request.operation == Operation::Template;
-    let mut findings = Vec::new();
-    for (index, place) in examination.places.iter().enumerate() {
-        if !place.is_examined || place.role == Role::Exempt {
-            continue;
-        }
+    for index in 0..examination.places.len() {
+        let place = examination.places.get(index);
+        let is_examined = |place: &&Place<'_>| place.is_examined && place.role != Role::Exempt;
+        let Some(place) = place.filter(is_examined) else { continue };
         let mistake = match &place.reference {
             Err(Invalid::Empty) if is_template => continue,
             Err(invalid) => Mistake::Invalid(*invalid),
@@ -28,14 +25,12 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             Ok(_) => continue,
         };
         let path = examination.path(place, place.list.image_path());
-        findings.push(Finding::about_image(index, place, Rc::new(InvalidImage { path, mistake })));
-    }
-    for finding in &findings {
-        if let Some(place) = examination.places.get_mut(finding.place) {
+        if let Some(place) = examination.places.get_mut(index) {
             place.role = Role::Invalid;
         }
+        let invalid = InvalidImage { path, mistake };
+        examination.find(index, Subject::Image, Effect::NotRepairable, invalid);
     }
-    examination.findings.append(&mut findings);
 }
 
 /// What is wrong with the image.

@@ -13,32 +13,40 @@ use std::rc::Rc;
 use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
-    Additions, Coverage, Effect, Examination, Finding, Place, Reason, Role, Rule,
+    Additions, Effect, Examination, Followers, Made, Moment, Place, Reason, Role, Rule, Start,
+    Subject, Work,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
-use crate::settings::{self, Form};
+use crate::settings::{Coverage, Form};
 use crate::shown::shown;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this limit, a user could make
 /// the Pod huge, because an added check may be a copy of one that the user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
 
-/// Adds the checks of the images that are not covered, or reports the images, as `imageChecks.coverage` says.
-pub(super) fn add(examination: &mut Examination<'_>, coverage: &Coverage) {
+/// Adds the checks of the images that are not covered, or reports the images, as `imageChecks.coverage` says. `images` has
+/// the indexes of the places with each image, and gets those of the added checks.
+pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) {
     let action = examination.settings.image_checks.coverage;
-    if action == settings::Coverage::Off || !applies(examination) {
+    if action == Coverage::Off || !applies(examination) {
         return;
     }
-    let uncovered = coverage.images.iter().filter(|pulls| !coverage.covers(pulls));
-    let uncovered: Vec<usize> = uncovered.filter_map(|pulls| pulls.strongest).collect();
+    let work = examination.work();
+    let only_app = only_app(examination);
+    let uncovered = images.iter_mut().filter_map(|places| {
+        let guarded = uncovered(examination, places, work, only_app)?;
+        let policy = strongest_pull(examination, places)?;
+        Some(Uncovered { guarded, policy, places })
+    });
+    let uncovered: Vec<Uncovered<'_>> = uncovered.collect();
     if uncovered.is_empty() {
         return;
     }
-    match form(examination).and_then(|form| checks(examination, &uncovered, form)) {
-        Ok(checks) => checks.add(examination, &uncovered),
+    match made(examination).and_then(|(made, first)| checks(examination, &uncovered, made, first)) {
+        Ok(checks) => add_checks(examination, uncovered, checks),
         Err(why_not) => {
-            let is_warning = action != settings::Coverage::Reject && why_not != WhyNot::TooLarge;
+            let is_warning = action != Coverage::Reject && why_not != WhyNot::TooLarge;
             report(examination, &uncovered, &Rc::new(why_not), is_warning);
         }
     }
@@ -50,13 +58,71 @@ fn applies(examination: &Examination<'_>) -> bool {
     examination.has_checks() || (examination.settings.image_checks.every_pod && can_be_half_done)
 }
 
-/// What the added checks have in common, and the index of the first of them in its list.
+/// An image that is not covered.
+struct Uncovered<'i> {
+    /// The index of a guarded place that needs a check: the first of the strongest.
+    guarded: usize,
+    /// The pull policy that the check needs.
+    policy: PullPolicy,
+    /// The indexes of the places with this image.
+    places: &'i mut Vec<usize>,
+}
+
+/// The guarded place of which the image is not covered: the first of the strongest. None if the image is covered.
+///
+/// A check covers its image even if it is too weak: *weak-check* is about such checks.
+fn uncovered(
+    examination: &Examination<'_>,
+    places: &[usize],
+    work: Work,
+    only_app: Option<usize>,
+) -> Option<usize> {
+    let guarded = || examination.with_role(places, Role::Guarded);
+    let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
+    let covers = |place: &Place<'_>| {
+        let is_check = place.role == Role::Check;
+        let is_init = place.list == List::InitContainers;
+        (is_check || (is_init && place.policy.now >= strongest))
+            && work.is_gated_by(place.start, is_check && is_init)
+    };
+    if places.iter().filter_map(|index| examination.places.get(*index)).any(covers) {
+        return None;
+    }
+    let starts_with_all =
+        |place: &Place<'_>| place.start.followers == Followers::Mounting { is_on_every_app: true };
+    let needs_check = |index: usize, place: &Place<'_>| {
+        examination.first_init.is_some() || !(Some(index) == only_app || starts_with_all(place))
+    };
+    let mut found: Option<(usize, &Place<'_>)> = None;
+    for (index, place) in guarded().filter(|(index, place)| needs_check(*index, place)) {
+        if found.is_none_or(|(_, strongest)| place.policy.now > strongest.policy.now) {
+            found = Some((index, place));
+        }
+    }
+    found.map(|(index, _)| index)
+}
+
+/// The only app container that is not exempt. None if there are several.
+fn only_app(examination: &Examination<'_>) -> Option<usize> {
+    let is_app = |place: &Place<'_>| place.list == List::Containers && place.role != Role::Exempt;
+    let places = examination.places.iter().enumerate();
+    let mut apps = places.filter(|(_, place)| is_app(place)).map(|(index, _)| index);
+    apps.next().filter(|_| apps.next().is_none())
+}
+
+/// The strongest pull policy of these places, apart from the volumes that no container mounts.
+fn strongest_pull(examination: &Examination<'_>, places: &[usize]) -> Option<PullPolicy> {
+    let places = places.iter().filter_map(|index| examination.places.get(*index));
+    places.filter(|place| place.start.moment.is_some()).map(|place| place.policy.now).max()
+}
+
+/// What added checks are made of, and the index of the first of them in its list.
 ///
 /// # Errors
 /// Why no check is added.
-fn form(examination: &Examination<'_>) -> Result<(Additions, usize), WhyNot> {
+fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
     let checks = &examination.settings.image_checks;
-    if checks.coverage != settings::Coverage::Fix {
+    if checks.coverage != Coverage::Fix {
         return Err(WhyNot::NotWanted);
     }
     if examination.spec.is_windows() {
@@ -64,105 +130,101 @@ fn form(examination: &Examination<'_>) -> Result<(Additions, usize), WhyNot> {
     }
     if checks.form == Form::InitContainer {
         let (fields, index) = fields::fields(examination)?;
-        return Ok((Additions::InitContainers(Box::new(fields)), index));
+        return Ok((Made::InitContainers(Box::new(fields)), index));
     }
     if let Some(field) = examination.spec.refuses_image_volumes() {
         return Err(WhyNot::NoImageVolumes { beside: field });
     }
-    let carriers = carriers(examination);
+    let mounting = mounting(examination);
     let volumes = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
-    if carriers.is_empty() {
+    if mounting.is_empty() {
         Err(WhyNot::NoCarrier)
     } else {
-        Ok((Additions::Volumes(carriers), volumes))
+        Ok((Made::Volumes(mounting), volumes))
     }
 }
 
 /// The containers that mount the added volumes: the first init container, so that nothing starts before the volumes are
 /// pulled. Without one, all app containers that are not exempt.
-fn carriers(examination: &Examination<'_>) -> Vec<usize> {
-    let carries = |place: &Place<'_>| match examination.first_init {
-        Some(first) => place.list == List::InitContainers && place.index == first,
-        None => place.list == List::Containers && place.role != Role::Exempt,
-    };
+fn mounting(examination: &Examination<'_>) -> Vec<usize> {
+    if let Some(first_init) = examination.first_init {
+        return vec![first_init];
+    }
+    let is_app = |place: &Place<'_>| place.list == List::Containers && place.role != Role::Exempt;
     let places = examination.places.iter().enumerate();
-    places.filter(|(_, place)| carries(place)).map(|(index, _)| index).collect()
+    places.filter(|(_, place)| is_app(place)).map(|(index, _)| index).collect()
 }
 
 /// Checks that are about to be added.
 struct Checks<'o> {
-    form: Additions,
+    additions: Additions,
     places: Vec<Place<'o>>,
 }
 
-/// A check for each of these guarded places.
+/// A check for each of these images. `first` is the index of the first check in its list.
 ///
 /// # Errors
 /// All checks together are too large.
 fn checks<'o>(
     examination: &Examination<'o>,
-    guarded: &[usize],
-    (form, first): (Additions, usize),
+    uncovered: &[Uncovered<'_>],
+    made: Made,
+    first: usize,
 ) -> Result<Checks<'o>, WhyNot> {
-    let size_of_fields = form.size_of_fields();
+    let first_init = examination.first_init.and_then(|index| examination.places.get(index));
+    let start = match made {
+        Made::InitContainers(_) => Start::of_added_before(first),
+        Made::Volumes(_) => {
+            let moment = first_init.and_then(|container| container.start.moment);
+            Start::of_volume(moment.unwrap_or(Moment::APPS), true)
+        }
+    };
     let (mut places, mut size) = (Vec::new(), 0_usize);
-    for ((index, guarded), name) in (first..).zip(guarded).zip(free_names(examination)) {
-        let Some(guarded) = examination.places.get(*guarded) else {
+    for ((index, image), name) in (first..).zip(uncovered).zip(free_names(examination)) {
+        let Some(guarded) = examination.places.get(image.guarded) else {
             continue;
         };
-        let check = guarded.check(form.list(), index, name, examination.first_init);
-        size = size.saturating_add(size_of_fields).saturating_add(form.size_of_rest(&check));
+        let check = guarded.check(made.list(), index, name, image.policy, start);
+        size = size.saturating_add(made.size(&check));
         if size > ADDITIONS_MAX {
             return Err(WhyNot::TooLarge);
         }
         places.push(check);
     }
-    Ok(Checks { form, places })
+    let additions = Additions { made, first, count: places.len() };
+    Ok(Checks { additions, places })
 }
 
-impl<'o> Checks<'o> {
-    /// Adds the checks of these guarded places, with a finding for each.
-    fn add(mut self, examination: &mut Examination<'o>, guarded: &[usize]) {
-        let is_volume = self.form.list() == List::Volumes;
-        for (check, index) in self.places.iter().zip(guarded) {
-            let Some(place) = examination.places.get(*index) else {
-                continue;
-            };
-            let (name, policy) = (check.name.to_string(), check.policy.now);
-            let expected = Some(format!("{name} with {}", policy.as_str()));
-            let reason = Missing { policy, added: Ok(Added { name, is_volume }) };
-            let finding = Finding::about_image(*index, place, Rc::new(reason));
-            examination.findings.push(Finding {
-                found: None,
-                expected,
-                effect: Effect::Repairable,
-                ..finding
-            });
-        }
-        if let (Some(first), false) = (self.places.first(), is_volume) {
-            examination.added_init_containers =
-                first.index..first.index.saturating_add(self.places.len());
-        }
-        examination.places.append(&mut self.places);
-        examination.additions = Some(self.form);
+/// Adds the checks of these images, with a finding for each.
+fn add_checks<'o>(
+    examination: &mut Examination<'o>,
+    uncovered: Vec<Uncovered<'_>>,
+    checks: Checks<'o>,
+) {
+    let is_volume = checks.additions.made.list() == List::Volumes;
+    for (check, image) in checks.places.into_iter().zip(uncovered) {
+        let added = Added { name: check.name.to_string(), is_volume };
+        let waiting = examination.waiting(image.guarded);
+        let missing = Missing { policy: image.policy, waiting, added: Ok(added) };
+        examination.find(image.guarded, Subject::Check, Effect::Repairable, missing);
+        image.places.push(examination.places.len());
+        examination.places.push(check);
     }
+    examination.additions = Some(checks.additions);
 }
 
-/// Reports the images of these guarded places.
+/// Reports these images.
 fn report(
     examination: &mut Examination<'_>,
-    guarded: &[usize],
+    uncovered: &[Uncovered<'_>],
     why_not: &Rc<WhyNot>,
     is_warning: bool,
 ) {
-    for index in guarded {
-        let Some(place) = examination.places.get(*index) else {
-            continue;
-        };
-        let reason = Missing { policy: place.policy.now, added: Err(Rc::clone(why_not)) };
-        let finding = Finding::about_image(*index, place, Rc::new(reason)).warning_if(is_warning);
-        let expected = Some("an image check".to_owned());
-        examination.findings.push(Finding { found: None, expected, ..finding });
+    let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
+    for image in uncovered {
+        let waiting = examination.waiting(image.guarded);
+        let missing = Missing { policy: image.policy, waiting, added: Err(Rc::clone(why_not)) };
+        examination.find(image.guarded, Subject::Check, effect, missing);
     }
 }
 
@@ -171,6 +233,8 @@ fn report(
 struct Missing {
     /// The pull policy that a check needs.
     policy: PullPolicy,
+    /// The name of the container that waits for the image.
+    waiting: String,
     /// The check that is added, or why none is.
     added: Result<Added, Rc<WhyNot>>,
 }
@@ -208,10 +272,17 @@ impl Reason for Missing {
         }
     }
 
+    fn expected(&self) -> Option<String> {
+        Some(match &self.added {
+            Ok(added) => format!("{} with {}", added.name, self.policy.as_str()),
+            Err(_) => "an image check".to_owned(),
+        })
+    }
+
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
         let added = self.added.as_ref().ok()?;
         let (check, policy) = (&added.name, self.policy.as_str());
-        let (name, image) = (place.shown_name(), shown(&place.image.now));
+        let (name, image) = (shown(&self.waiting), shown(&place.image.now));
         Some(format!("{check} was added: it pulls {image} with {policy} before {name} starts"))
     }
 }

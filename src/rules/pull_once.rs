@@ -6,53 +6,48 @@
 //! A check volume doesn't count by default: another webhook that writes the Pod with older types drops the volume's `image`
 //! without a word, and a lowered container would then run an old image that nobody asked for.
 
-use std::collections::BTreeMap;
-
-use crate::examination::{Examination, Place, Role, Rule, Why};
+use crate::examination::{Examination, Followers, Moment, Place, Role, Rule};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::settings::PullOnce;
 
 /// Replaces `Always` with `IfNotPresent` in guarded containers whose image is pulled with `Always` before they start.
-pub(super) fn lower(examination: &mut Examination<'_>) {
-    if examination.settings.pull_once == PullOnce::Off || !examination.has_checks() {
+/// `images` has the indexes of the places with each image.
+pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
+    let pull_once = examination.settings.pull_once;
+    if pull_once == PullOnce::Off || !examination.has_checks() {
         return;
     }
-    let mut pulled: BTreeMap<String, usize> = BTreeMap::new();
-    for place in examination.places.iter().filter(|place| place.takes_part()) {
-        if let Some(index) = pulls_before(examination, place) {
-            let first = pulled.entry(place.same_image().into_owned()).or_insert(index);
-            *first = index.min(*first);
-        }
-    }
-    let is_spared = |examination: &Examination<'_>, place: &Place<'_>| {
-        let starts = (place.list == List::InitContainers).then(|| examination.index_after(place));
-        let pulled = pulled.get(&*place.same_image());
-        place.role == Role::Guarded
-            && place.list != List::Volumes
-            && place.policy.now == PullPolicy::Always
-            && place.settings.require_always.is_none()
-            && pulled.is_some_and(|pulled| starts.is_none_or(|starts| *pulled < starts))
-    };
-    let spared: Vec<bool> =
-        examination.places.iter().map(|place| is_spared(examination, place)).collect();
-    for (place, is_spared) in examination.places.iter_mut().zip(spared) {
-        if is_spared {
-            place.policy.set(PullPolicy::IfNotPresent, Why::NoFinding(Rule::PullOnce));
+    for places in images {
+        let pulls = places.iter().filter_map(|index| examination.places.get(*index));
+        let Some(pulled) = pulls.filter_map(|place| pulled(place, pull_once)).min() else {
+            continue;
+        };
+        for index in places {
+            if let Some(place) = examination.places.get_mut(*index)
+                && is_spared(place, pulled)
+            {
+                place.policy.set(PullPolicy::IfNotPresent, Rule::PullOnce);
+            }
         }
     }
 }
 
-/// The index, in the returned object, of the init container after whose end the image of this place was pulled with
-/// `Always`. None if the place pulls in another way, or too late.
-fn pulls_before(examination: &Examination<'_>, place: &Place<'_>) -> Option<usize> {
-    let is_check_volume = place.role == Role::Check && place.carriers.is_on_first_init;
-    let index = if place.ends() {
-        Some(examination.index_after(place))
-    } else if is_check_volume && examination.settings.pull_once == PullOnce::AfterAnyCheck {
-        examination.first_init
-    } else {
-        None
-    };
-    index.filter(|_| place.policy.now == PullPolicy::Always)
+/// The moment from which on the pull of this place spares others theirs. None if it spares none.
+fn pulled(place: &Place<'_>, pull_once: PullOnce) -> Option<Moment> {
+    let is_init = place.list == List::InitContainers;
+    let counts = is_init || (place.role == Role::Check && pull_once == PullOnce::AfterAnyCheck);
+    match place.start.followers {
+        Followers::From(moment) if counts && place.policy.now == PullPolicy::Always => Some(moment),
+        _ => None,
+    }
+}
+
+/// Whether a place needs no second pull, because its image is pulled with `Always` before this moment.
+fn is_spared(place: &Place<'_>, pulled: Moment) -> bool {
+    place.role == Role::Guarded
+        && place.list != List::Volumes
+        && place.policy.now == PullPolicy::Always
+        && place.settings.require_always.is_none()
+        && place.start.moment >= Some(pulled)
 }

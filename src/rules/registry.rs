@@ -8,11 +8,10 @@ mod no_answer;
 mod platform;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use self::no_answer::{NoAnswer, action};
 use self::platform::{MissingPlatform, missing};
-use crate::examination::{Examination, FailedLookup, Finding, Place, Reason, Rule, Why};
+use crate::examination::{Effect, Examination, FailedLookup, Place, Reason, Rule, Subject};
 use crate::image::PullPolicy;
 use crate::lookup::{Class, Client, Failure, Question, Session};
 use crate::pod::{List, Platforms};
@@ -158,8 +157,9 @@ fn use_answer(
             None => PullPolicy::IfNotPresent,
         };
         let reason = Unpinned { with_tag, digest: answer.digest.clone(), policy };
-        place.image.set(pinned.into(), Why::Finding(Rc::new(reason)));
-        place.policy.set(policy, Why::NoFinding(Rule::Registry));
+        place.image.set(pinned.into(), Rule::Registry);
+        place.policy.set(policy, Rule::Registry);
+        examination.find(*index, Subject::Image, Effect::Repairable, reason);
     }
 }
 
@@ -196,8 +196,9 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
             continue;
         };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
-            place.policy.set(PullPolicy::IfNotPresent, Why::Finding(Rc::new(NoDigest(failure))));
+            place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
             action = Action::UseCached;
+            examination.find(*index, Subject::PullPolicy, Effect::Repairable, NoDigest(failure));
         }
     }
     action
@@ -210,12 +211,10 @@ fn report<'o>(
     reason: impl Reason + 'o,
     is_warning: bool,
 ) {
-    let first =
-        image.places.first().and_then(|index| Some((*index, examination.places.get(*index)?)));
-    let finding = first.map(|(index, place)| {
-        Finding::about_image(index, place, Rc::new(reason)).warning_if(is_warning)
-    });
-    examination.findings.extend(finding);
+    let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
+    if let Some(first) = image.places.first() {
+        examination.find(*first, Subject::Image, effect, reason);
+    }
 }
 
 /// A tag has to be pinned.

@@ -6,14 +6,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
-use crate::examination::{Examination, Finding, Place, Reason, Role, Rule};
+use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::pod::List;
 use crate::request::Operation;
 
 /// Warns of each check whose image no other place has, neither as it came in nor now.
-pub(super) fn report(examination: &mut Examination<'_>) {
+pub(super) fn find(examination: &mut Examination<'_>) {
     if !examination.has_checks() || examination.request.operation == Operation::EphemeralUpdate {
         return;
     }
@@ -36,15 +35,16 @@ pub(super) fn report(examination: &mut Examination<'_>) {
     let spellings = others()
         .filter_map(|place| Some((place.reference.ok()?.normalised(), place.shown_image())));
     let spellings: BTreeMap<String, Cow<'_, str>> = spellings.collect();
-    let mut findings = Vec::new();
+    let is_update = examination.request.operation == Operation::PodUpdate;
+    let mut reasons = Vec::new();
     for (index, check) in stale {
         let other = check.reference.ok().and_then(|image| spellings.get(&image.normalised()));
         let other_spelling = other.map(|image| image.clone().into_owned());
-        let is_update = examination.request.operation == Operation::PodUpdate;
-        let reason = Stale { other_spelling, is_update };
-        findings.push(Finding::about_image(index, check, Rc::new(reason)).warning_if(true));
+        reasons.push((index, Stale { other_spelling, is_update }));
     }
-    examination.findings.append(&mut findings);
+    for (index, reason) in reasons {
+        examination.find(index, Subject::Image, Effect::OnlyWarning, reason);
+    }
 }
 
 /// No other place has the image of this check.

@@ -5,14 +5,12 @@
 //! never repeats such a message.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::examination::{Examination, Finding, Place, Reason, Role, Rule, Subject};
+use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::pod::List;
 use crate::request::Operation;
-use crate::settings::Mode;
 
 /// The waiting reasons of a container that concern an image, each with the way out. Source: `pkg/kubelet/images/types.go` and
 /// `pkg/kubelet/container/sync_result.go`.
@@ -27,12 +25,10 @@ const REASONS: [(&str, &str); 7] = [
 ];
 
 /// Reports the containers that wait for an image. Mode `Fix` is silent, because it doesn't change a container that waits.
-pub(super) fn report(examination: &mut Examination<'_>) {
+pub(super) fn find(examination: &mut Examination<'_>) {
     let request = examination.request;
     let is_audit = request.operation == Operation::PodCreate && request.names_no_user;
-    let Some(status) =
-        request.object.get("status").filter(|_| is_audit && examination.settings.mode != Mode::Fix)
-    else {
+    let Some(status) = request.object.get("status").filter(|_| is_audit) else {
         return;
     };
     // The kubelet leaves an init container that never started in the state `waiting`, even after the Pod has failed.
@@ -69,18 +65,13 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 images.extend(volume.map(|(_, volume)| volume.shown_image().into_owned()));
             }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
-            findings.push(Finding {
-                subject: Subject::Status(path),
-                found: Some((*reason).to_owned()),
-                ..Finding::about_image(
-                    index,
-                    place,
-                    Rc::new(Stuck { reason, help, images, since: since.clone() }),
-                )
-            });
+            let stuck = Stuck { reason, help, images, since: since.clone() };
+            findings.push((index, Subject::Status { path, reason }, stuck));
         }
     }
-    examination.findings.append(&mut findings);
+    for (index, subject, stuck) in findings {
+        examination.find(index, subject, Effect::IgnoredByFix, stuck);
+    }
 }
 
 /// A member that is a string. The status is the kubelet's: a part with another shape is left out.

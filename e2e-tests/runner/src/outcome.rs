@@ -11,6 +11,8 @@ use crate::row::{Row, is_rule, is_short};
 
 /// The audit annotations, and the record of changes.
 const LISTS: [&str; 4] = ["findings", "changes", "record", "lookups"];
+/// The Pod's annotation with what was found and not repaired.
+const WARNINGS: &str = "consistent-pull-policy/warnings";
 
 impl Row {
     /// Returns what is not as the row expects: what was expected and what came, both as a row writes them.
@@ -87,7 +89,12 @@ impl Row {
                 "warned": answer["warnings"],
             });
         } else if !after.is_null() {
-            actual["after"] = places(&case.request, after).into();
+            let mut repaired = after.clone();
+            let annotated = repaired["metadata"]["annotations"][WARNINGS].take();
+            actual["annotated"] = serde_json::from_str(text(&annotated)).unwrap_or_default();
+            if !is_same_but_for_warnings(&mut repaired, &case.request["object"]) {
+                actual["after"] = places(&case.request, after).into();
+            }
         }
         for path in self.given["has"].as_object().into_iter().flat_map(Map::keys) {
             let value = object.and_then(|object| get(object, path));
@@ -143,6 +150,9 @@ impl Row {
         if !is_repaired && given("rejected").is_none() && given("warned").is_none() {
             expect("findings", json!([]));
         }
+        if let Some(annotated) = given("annotated") {
+            expect("annotated", lines(annotated).into());
+        }
         for key in LISTS {
             if let Some(entries) = given(key) {
                 expect(key, entries_of(entries).into());
@@ -164,8 +174,11 @@ impl Row {
 
 /// Why a value is not as expected. None if it is. Empty if both values say it.
 fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> Option<String> {
-    let is_sentences = ["invalid", "rejected", "warned"].contains(&key);
-    if is_sentences && !expected.is_null() && (key == "warned" || !actual.is_null()) {
+    let is_sentences = ["invalid", "rejected", "warned", "annotated"].contains(&key);
+    if is_sentences
+        && !expected.is_null()
+        && (["warned", "annotated"].contains(&key) || !actual.is_null())
+    {
         let expected: Vec<String> =
             lines(expected).iter().flat_map(|line| repeated(line)).collect();
         let actual = lines(actual);
@@ -177,6 +190,21 @@ fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation)
     let is_same = is_empty(expected) && actual.is_null()
         || each_text(expected, &short_digests) == each_text(actual, &short_digests);
     (!is_same).then(String::new)
+}
+
+/// Whether a Pod differs from the one that came in at most by the annotation of its warnings.
+fn is_same_but_for_warnings(pod: &mut Value, before: &Value) -> bool {
+    let mut before = before.clone();
+    for object in [&mut *pod, &mut before] {
+        let metadata = &mut object["metadata"];
+        if let Some(annotations) = metadata["annotations"].as_object_mut() {
+            annotations.remove(WARNINGS);
+        }
+        if metadata["annotations"].as_object().is_none_or(Map::is_empty) {
+            metadata["annotations"].take();
+        }
+    }
+    *pod == before
 }
 
 /// The lines of YAML for an object.

@@ -59,10 +59,30 @@ pub(crate) fn is_rule(text: &str) -> bool {
 }
 
 /// The keys of a row, and `rows` of a table.
-const KEYS: [&str; 22] = [
-    "rows", "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings",
-    "mode", "after", "has", "rejected", "code", "warned", "findings", "changes", "record",
-    "lookups", "asked", "invalid",
+const KEYS: [&str; 23] = [
+    "rows",
+    "review",
+    "kind",
+    "pod",
+    "old",
+    "set",
+    "request",
+    "registry",
+    "example",
+    "settings",
+    "mode",
+    "after",
+    "has",
+    "rejected",
+    "code",
+    "warned",
+    "annotated",
+    "findings",
+    "changes",
+    "record",
+    "lookups",
+    "asked",
+    "invalid",
 ];
 
 /// A path from the root of the repository.
@@ -93,7 +113,7 @@ impl Row {
     /// The sentences that this row quotes whole.
     #[must_use]
     pub fn quotes(&self) -> Vec<&str> {
-        let keys = ["rejected", "warned", "invalid"].iter();
+        let keys = ["rejected", "warned", "annotated", "invalid"].iter();
         let lines = keys.flat_map(|key| lines(&self.given[key]));
         lines.filter(|line| !is_short(line)).collect()
     }

@@ -29,9 +29,10 @@ const COPIED: [&str; 10] = [
 /// # Errors
 /// Why none is added.
 pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize), WhyNot> {
-    let after_checks = checks(examination).map(|check| check.index.saturating_add(1)).next_back();
+    let index_after = |place: &Place<'_>| place.index().saturating_add(1);
+    let after_checks = checks(examination).map(index_after).next_back();
     let last_named = last_named(examination);
-    let after_named = last_named.map(|place| place.index.saturating_add(1));
+    let after_named = last_named.map(index_after);
     let mut why_not = WhyNot::NothingToCopy;
     for check in checks(examination).rev() {
         match copy(examination, check) {
@@ -72,12 +73,12 @@ fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>>
 /// # Errors
 /// The path of a field that Kubernetes' type doesn't know, or that has another type.
 fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Container>, String> {
-    if !runs_program_of_mount(check.value)
-        || examination.metadata.has_app_armor_profile(&check.name)
-    {
+    let has_profile = examination.metadata.has_app_armor_profile(&check.name);
+    let is_copyable = |entry: &&Value| runs_program_of_mount(entry) && !has_profile;
+    let Some(entry) = check.entry().filter(is_copyable) else {
         return Ok(None);
-    }
-    let uses_environment = uses_environment(check.value);
+    };
+    let uses_environment = uses_environment(entry);
     // The requests of a check could exceed those of the whole Pod, and the API server would refuse the Pod.
     let has_resources = !examination.spec.has_resources();
     let mut fields = Map::new();
@@ -87,7 +88,7 @@ fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Conta
             "resources" => has_resources,
             _ => true,
         };
-        if let Some(value) = check.value.get(key).filter(|_| is_copied) {
+        if let Some(value) = entry.get(key).filter(|_| is_copied) {
             fields.insert(key.to_owned(), value.clone());
         }
     }
@@ -164,7 +165,8 @@ fn fits(
     if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
         return Err(WhyNot::NoVolume(volume.to_owned()));
     }
-    let last_named = last_named.map_or(&[][..], |place| elements(place.value, "volumeMounts"));
+    let last_named = last_named.and_then(Place::entry);
+    let last_named = last_named.map_or(&[][..], |entry| elements(entry, "volumeMounts"));
     mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
 }
 

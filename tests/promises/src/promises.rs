@@ -36,6 +36,8 @@ use crate::words::Pod;
 
 /// The annotation in which this policy records its changes.
 pub(crate) const RECORD: &str = "consistent-pull-policy/changes";
+/// The annotation in which this policy writes what it found and didn't repair.
+pub(crate) const WARNINGS: &str = "consistent-pull-policy/warnings";
 
 /// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this text.
 pub const SECRET: &str = "s3cr3t";

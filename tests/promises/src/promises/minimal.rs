@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Kept, RECORD, Repaired, hold};
+use super::{Kept, RECORD, Repaired, WARNINGS, hold};
 use crate::json::{LISTS, elements, named, text};
 use crate::settings::Settings;
 
@@ -19,18 +19,21 @@ pub(super) fn only_repairs_change(repaired: &Repaired) -> Kept {
     hold(before == after && old == new, || "a field outside of the lists changed".to_owned())
 }
 
-/// Returns an object without its record. `annotations` and `metadata` are left out if nothing else is in
+/// Returns an object without its record and its warnings. `annotations` and `metadata` are left out if nothing else is in
 /// them, because writing a record may have created them.
 fn without_record(object: &Value) -> Value {
     let mut object = object.clone();
-    for (pointer, key) in
-        [("/metadata/annotations", RECORD), ("/metadata", "annotations"), ("", "metadata")]
-    {
+    for (pointer, key) in [
+        ("/metadata/annotations", RECORD),
+        ("/metadata/annotations", WARNINGS),
+        ("/metadata", "annotations"),
+        ("", "metadata"),
+    ] {
         let members = object.pointer_mut(pointer).and_then(Value::as_object_mut);
         if let Some(members) = members {
             let is_empty =
                 |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
-            if key == RECORD || members.get(key).is_some_and(is_empty) {
+            if [RECORD, WARNINGS].contains(&key) || members.get(key).is_some_and(is_empty) {
                 members.remove(key);
             }
         }

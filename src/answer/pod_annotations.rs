@@ -1,0 +1,90 @@
+//! The annotations of a Pod that mode `Fix` writes: the record of its changes, and the warnings.
+//!
+//! Nearly every Pod is made by a controller, and controllers throw the warnings of an answer away.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::change::Changes;
+use super::list::{LIST_MAX, joined, json};
+use crate::request::{CHANGES_ANNOTATION, Metadata, WARNINGS_ANNOTATION};
+
+/// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
+/// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
+const ANNOTATIONS_MAX: usize = 256 * 1024;
+
+/// The annotations to write. One that would stay as it is, or for which the others leave no room, is left out.
+pub(super) fn annotations(
+    changes: &Changes<'_, '_>,
+    warnings: impl Iterator<Item = String>,
+    metadata: &Metadata<'_>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
+    let others = metadata.annotations().filter(|(key, _)| !own.contains(key));
+    let others = others.map(|(key, value)| size(key, value.as_str()));
+    let room = ANNOTATIONS_MAX.saturating_sub(others.fold(0, usize::saturating_add));
+    let stored = |key| size(key, metadata.annotation(key));
+
+    let room_of_record = room.saturating_sub(stored(WARNINGS_ANNOTATION));
+    let record = record(changes, metadata, room_of_record.saturating_sub(CHANGES_ANNOTATION.len()));
+    let size_of_record = record
+        .as_deref()
+        .map_or_else(|| stored(CHANGES_ANNOTATION), |text| size(CHANGES_ANNOTATION, Some(text)));
+    let room = room.saturating_sub(size_of_record).saturating_sub(WARNINGS_ANNOTATION.len());
+    let warnings = with_earlier(warnings, metadata, room);
+    let record = record.map(|record| (CHANGES_ANNOTATION, record));
+    record.into_iter().chain(warnings.map(|warnings| (WARNINGS_ANNOTATION, warnings)))
+}
+
+/// The size of an annotation, in bytes. 0 if it is missing.
+fn size(key: &str, value: Option<&str>) -> usize {
+    value.map_or(0, |value| key.len().saturating_add(value.len()))
+}
+
+/// The record of these changes. None if there are none, or no room for one. The entries of an earlier record come last, so
+/// that a forged record can't take the room of the new entries.
+fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>, room: usize) -> Option<String> {
+    if changes.count() == 0 {
+        return None;
+    }
+    let earlier = metadata.annotation(CHANGES_ANNOTATION).and_then(earlier_record);
+    let (earlier, more) = earlier.unwrap_or_default();
+    let count = changes.count().saturating_add(earlier.len()).saturating_add(more);
+    joined(changes.entries().chain(earlier), count, room.min(LIST_MAX))
+}
+
+/// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.
+fn earlier_record(record: &str) -> Option<(Vec<String>, usize)> {
+    let (mut entries, mut more) = (Vec::new(), 0_usize);
+    for text in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
+        let entry: Map<String, Value> = serde_json::from_str(text.get()).ok()?;
+        match entry.get("more").and_then(Value::as_u64) {
+            Some(count) => more = more.saturating_add(usize::try_from(count).unwrap_or(usize::MAX)),
+            None => entries.push(text.get().to_owned()),
+        }
+    }
+    Some((entries, more))
+}
+
+/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new and fits.
+fn with_earlier(
+    warnings: impl Iterator<Item = String>,
+    metadata: &Metadata<'_>,
+    room: usize,
+) -> Option<String> {
+    let earlier = metadata.annotation(WARNINGS_ANNOTATION);
+    let earlier = earlier.and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
+    let mut all = earlier.unwrap_or_default();
+    let mut known: BTreeSet<String> = all.iter().cloned().collect();
+    let (count, mut size) = (all.len(), json(&all).len());
+    for warning in warnings.filter(|warning| known.insert(warning.clone())) {
+        size = size.saturating_add(json(&warning).len()).saturating_add(",".len());
+        if size > room.min(LIST_MAX) {
+            break;
+        }
+        all.push(warning);
+    }
+    (all.len() > count).then(|| json(&all))
+}

@@ -1,0 +1,117 @@
+//! What starts after what in a Pod, as a kubelet does it. The rules about image checks ask this file, and nothing else, about
+//! time.
+//!
+//! Init containers start one after another, native sidecars too. Then all app containers start. A container pulls its own
+//! image and its image volumes when it starts. So a container's moment is its position, and a volume's moment is that of the
+//! first container that mounts it.
+//!
+//! A request can lengthen each list of a Pod. So the rules never compare each place with each pull: they compare each place
+//! with one moment, the earliest of several pulls.
+
+use crate::pod::List;
+
+/// A moment of a Pod's start. A later moment is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(usize);
+
+impl Moment {
+    /// All app containers start.
+    pub(crate) const APPS: Self = Self(usize::MAX);
+
+    /// The init container at this index of the request starts. The even numbers are for added init containers.
+    const fn of_init(index: usize) -> Self {
+        Self(index.saturating_mul(2).saturating_add(1))
+    }
+
+    /// An added init container starts, which stands before the init container at this index of the request.
+    const fn of_added_before(index: usize) -> Self {
+        Self(index.saturating_mul(2))
+    }
+
+    const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// When a place starts, and what starts after its pull.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// When it starts. None for an ephemeral container, and for a volume that no container mounts.
+    pub(crate) moment: Option<Moment>,
+    /// What starts after its pull.
+    pub(crate) followers: Followers,
+}
+
+/// What starts after a pull.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Followers {
+    /// Every place whose moment is this one or a later one.
+    From(Moment),
+    /// The app containers that mount the volume. No init container mounts it.
+    Mounting {
+        /// Whether every app container that is not exempt mounts it.
+        is_on_every_app: bool,
+    },
+    /// Nothing.
+    None,
+}
+
+impl Start {
+    /// The start of a container of the request.
+    pub(crate) const fn of_container(list: List, index: usize) -> Self {
+        match list {
+            List::InitContainers => Self::of_init_container(Moment::of_init(index)),
+            List::Containers => Self { moment: Some(Moment::APPS), followers: Followers::None },
+            List::EphemeralContainers | List::Volumes => {
+                Self { moment: None, followers: Followers::None }
+            }
+        }
+    }
+
+    /// The start of an added init container, which stands before the one at this index of the request.
+    pub(crate) const fn of_added_before(index: usize) -> Self {
+        Self::of_init_container(Moment::of_added_before(index))
+    }
+
+    /// An init container's own moment is too early for its pull: its volumes may be pulled before its image.
+    const fn of_init_container(moment: Moment) -> Self {
+        Self { moment: Some(moment), followers: Followers::From(moment.next()) }
+    }
+
+    /// The start of a volume. `first` is the moment of the first container that mounts it.
+    pub(crate) fn of_volume(first: Moment, is_on_every_app: bool) -> Self {
+        let followers = if first == Moment::APPS {
+            Followers::Mounting { is_on_every_app }
+        } else {
+            Followers::From(first)
+        };
+        Self { moment: Some(first), followers }
+    }
+}
+
+/// When the work of a Pod begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// The moment at which it begins.
+    pub(crate) begins: Moment,
+    /// The moment of the first guarded place.
+    pub(crate) first_guarded: Moment,
+}
+
+impl Work {
+    /// Whether a pull gates the Pod: the work begins after it, or with the container whose pull it is. An image check that is
+    /// an init container also gates the Pod if every guarded place starts after it.
+    pub(crate) fn is_gated_by(&self, pull: Start, is_init_check: bool) -> bool {
+        match pull.followers {
+            Followers::From(moment) => {
+                moment <= self.begins
+                    || pull.moment == Some(self.begins)
+                    || (is_init_check && moment <= self.first_guarded)
+            }
+            Followers::Mounting { is_on_every_app } => {
+                is_on_every_app && self.begins == Moment::APPS
+            }
+            Followers::None => false,
+        }
+    }
+}
