@@ -35,7 +35,7 @@ impl Source<'_> {
             let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
             put(&mut settings, "pullOnce", pull_once.into());
         }
-        for key in ["requireAlways", "defaultAlways", "forbidAlways", "forbidNever"] {
+        for key in ["requireAlways", "preferAlways", "forbidAlways", "forbidNever"] {
             if self.chance(1, 5)? {
                 let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
