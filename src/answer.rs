@@ -70,8 +70,8 @@ impl Outcome {
         let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
             (Effect::IgnoredByFix, Mode::Fix) => None,
-            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Some(Self::Warns),
-            (Effect::Repairable, Mode::Fix) => Some(Self::IsRepaired),
+            (Effect::Repairable | Effect::Preference, Mode::Fix) => Some(Self::IsRepaired),
+            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Some(Self::Warns),
             _ if is_template && settings.templates != Templates::Reject => Some(Self::Warns),
             _ => Some(Self::Rejects),
         }

@@ -3,10 +3,10 @@
 //! Each rule has its own file, with its condition, its reasons, its sentences and its tests. A rule works on the
 //! [`Examination`] that the rules before it have changed. No rule calls another rule.
 
-mod default;
 mod disallowed_policy;
 mod invalid_image;
 mod missing_check;
+mod preferred_policy;
 mod pull_once;
 mod registry;
 mod stale_check;
@@ -20,10 +20,10 @@ use crate::lookup::Client;
 pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     // Nothing else can be said about an image that can't be read.
     invalid_image::find(examination);
-    // Before the default: a pull policy that is replaced here may equal the server default.
+    // Before the preference, because a rule for all containers of an image comes first.
     disallowed_policy::replace(examination);
     // Before the lookups, because an answer of a registry may lower a pull policy again.
-    default::raise(examination);
+    preferred_policy::raise(examination);
     // Before the checks are compared, because a pinned image is another image.
     registry::look_up(examination, client);
     if examination.request.operation.is_before_start() {

@@ -76,10 +76,10 @@ pub struct Images {
     /// Pod's own credentials.
     #[serde(deserialize_with = "value::list")]
     pub require_always: Vec<Pattern>,
-    /// Containers of these images pull with `Always` if their author chose no pull policy and the image has no digest. A
-    /// pull policy that equals the API server's default counts as not chosen.
+    /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image has a digest. So they
+    /// start from the image that the registry has now. It is a preference: mode `Reject` only warns.
     #[serde(deserialize_with = "value::list")]
-    pub default_always: Vec<Pattern>,
+    pub prefer_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is away. Don't use this
     /// together with the plugin `AlwaysPullImages`.
     #[serde(deserialize_with = "value::list")]

@@ -12,18 +12,14 @@ const ELLIPSIS: &str = "...";
 
 /// A text that this policy didn't write, as a sentence shows it.
 ///
-/// White space becomes `_`. Otherwise the text could form a phrase that a controller reads as a network error, for
-/// example `connection refused`. Control and format characters become `_` too, so that the text can't break a line or hide
-/// a part of itself. A text with more than 200 characters is cut in the middle.
+/// A text with more than 200 characters is cut in the middle. Then white space, control characters and format characters
+/// are escaped: `\u{20}`. So no text can form a phrase that a controller reads as a network error, for example
+/// `connection refused`, no text can break a line, and nobody overlooks a character or takes it for another one.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
     let text = if is_long { Cow::Owned(cut(text)) } else { Cow::Borrowed(text) };
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_visible && text.contains(is_hidden) {
-        Cow::Owned(text.replace(is_hidden, "_"))
-    } else {
-        text
-    }
+    if !is_visible && text.contains(is_hidden) { Cow::Owned(escaped(&text)) } else { text }
 }
 
 /// The start and the end of a long text. Its middle is not read, because a text may be very long.
@@ -34,15 +30,31 @@ fn cut(text: &str) -> String {
     start.chain(ELLIPSIS.chars()).chain(end.into_iter().rev()).collect()
 }
 
-/// Whether a character is white space or invisible. Invisible are Unicode's categories Cc (control) and Cf (format).
-/// Rust's `Debug` escapes them, and few others: characters without a meaning of their own, and marks that are drawn on the
-/// character before them.
-fn is_hidden(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_control() || c == ' '
-    } else {
-        c.is_whitespace() || c.escape_debug().next() == Some('\\')
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if is_hidden(c) {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
     }
+    escaped
+}
+
+/// Whether a character is white space, or of Unicode's category Cc (control) or Cf (format).
+///
+/// Source of the characters in Cf: <https://www.unicode.org/Public/18.0.0/ucd/extracted/DerivedGeneralCategory.txt>. Crates
+/// have a table of all categories, which is too large for the module.
+fn is_hidden(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+            | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0001}'
+            | '\u{e0020}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -52,24 +64,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_control_and_format_characters_are_hidden() {
+    fn white_space_control_and_format_characters_are_escaped() {
         for c in '\0'..=char::MAX {
             let category = c.general_category();
-            if c.is_whitespace()
-                || matches!(category, GeneralCategory::Control | GeneralCategory::Format)
-            {
-                assert!(is_hidden(c), "{c:?}");
-            }
+            let is_expected = c.is_whitespace()
+                || matches!(category, GeneralCategory::Control | GeneralCategory::Format);
+            assert_eq!(is_hidden(c), is_expected, "{c:?}");
         }
-        let visible = ('!'..='~').chain("éßЖאع日한→€".chars());
-        assert_eq!(visible.filter(|c| is_hidden(*c)).collect::<String>(), "");
+        assert_eq!(shown("a\nb c\u{200b}\u{1f600}"), "a\\u{a}b\\u{20}c\\u{200b}\u{1f600}");
     }
 
     #[test]
     fn only_long_texts_are_cut_and_in_the_middle() {
         let longest = "ä".repeat(MAX);
         assert_eq!(shown(&longest), longest);
-        assert_eq!(shown("a\nb c"), "a_b_c");
+        assert_eq!(shown(&" ".repeat(MAX)), "\\u{20}".repeat(MAX));
+        // A text is cut before it is escaped.
+        let spaces = shown(&" ".repeat(MAX + 1)).into_owned();
+        assert_eq!(spaces, ["\\u{20}".repeat(98), "\\u{20}".repeat(98)].join("..."));
         let long = format!("start{}end", "x".repeat(MAX));
         let shown = shown(&long);
         assert!(

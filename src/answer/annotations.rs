@@ -65,7 +65,8 @@ impl<'f> FindingEntry<'f> {
                 (path.clone(), Some((*reason).into()), Cow::default())
             }
         };
-        let is_written = finding.effect == Effect::Repairable && finding.subject != Subject::Check;
+        let is_written = matches!(finding.effect, Effect::Repairable | Effect::Preference)
+            && finding.subject != Subject::Check;
         Self {
             rule: finding.reason.rule(),
             path,

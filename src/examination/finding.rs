@@ -55,6 +55,8 @@ pub(crate) enum Subject {
 pub(crate) enum Effect {
     /// `Fix` repairs, `Reject` rejects. The repair is the new value of the subject, or an added check.
     Repairable,
+    /// `Fix` repairs, `Reject` warns. The repair is the new value of the subject.
+    Preference,
     /// `Fix` and `Reject` reject.
     NotRepairable,
     /// Every mode warns.
@@ -82,7 +84,9 @@ impl Finding<'_> {
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let changed_by = match (self.effect, &self.subject) {
             (Effect::Repairable, Subject::Image) => place.image.changed_by,
-            (Effect::Repairable, Subject::PullPolicy) => place.policy.changed_by,
+            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => {
+                place.policy.changed_by
+            }
             _ => return true,
         };
         changed_by == Some(self.reason.rule())

@@ -13,7 +13,7 @@ pub(crate) enum Rule {
     Registry,
     WeakCheck,
     MissingCheck,
-    Default,
+    PreferredPolicy,
     StaleCheck,
     PullOnce,
 }

@@ -39,7 +39,7 @@ pub(super) fn comparable(host: &str) -> Cow<'_, str> {
     if matches!(&*lower, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
         return Cow::Borrowed(DOCKER_HUB);
     }
-    let Some((name, port)) = lower.rsplit_once(':').filter(|(_, port)| is_port(port)) else {
+    let Some((name, port)) = split_port(&lower) else {
         return lower;
     };
     match port.trim_start_matches('0') {
@@ -47,6 +47,11 @@ pub(super) fn comparable(host: &str) -> Cow<'_, str> {
         "" => format!("{name}:0").into(),
         number => format!("{name}:{number}").into(),
     }
+}
+
+/// The name and the port of a host. None if it has no port.
+pub(super) fn split_port(host: &str) -> Option<(&str, &str)> {
+    host.rsplit_once(':').filter(|(_, port)| is_port(port))
 }
 
 /// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in brackets.

@@ -8,11 +8,15 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::Reference;
-use super::host::{DOCKER_HUB, comparable, split_registry};
+use super::host::{DOCKER_HUB, comparable, split_port, split_registry};
+
+/// The start of the names of Docker Hub's official images.
+const OFFICIAL: &str = "docker.io/library/";
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is any run of
 /// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
-/// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. A digest doesn't count.
+/// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An official image of Docker Hub has its names
+/// with and without `library/`. A digest doesn't count.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(with = "String")]
 #[serde(try_from = "String", into = "String")]
@@ -21,6 +25,8 @@ pub struct Pattern {
     /// The globs for hosts, if the text before the first slash has a wildcard and also a `.` or `:`. No wildcard in
     /// this text matches a slash. `host:*` also names the host without a port, so it makes two globs.
     hosts: Vec<WildMatch>,
+    /// Whether the globs for hosts have the port 443, which names leave out. If so, a host with another port doesn't match.
+    is_https_port: bool,
     /// The glob for the rest of the name, from the first slash on. Without globs for hosts, it is for the whole name.
     rest: WildMatch,
 }
@@ -48,8 +54,7 @@ impl Pattern {
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     /// ```
     pub fn matches(&self, names: &Names) -> bool {
-        self.matches_name(&names.repository)
-            || names.with_tag.as_deref().is_some_and(|name| self.matches_name(name))
+        names.0.iter().any(|name| self.matches_name(name))
     }
 
     fn matches_name(&self, name: &str) -> bool {
@@ -57,24 +62,30 @@ impl Pattern {
             return self.rest.matches(name);
         }
         let (host, rest) = split_at_slash(name);
-        self.hosts.iter().any(|glob| glob.matches(host)) && self.rest.matches(rest)
+        let has_other_port = self.is_https_port && split_port(host).is_some();
+        !has_other_port
+            && self.hosts.iter().any(|glob| glob.matches(host))
+            && self.rest.matches(rest)
     }
 }
 
-/// The normalised names of an image, which patterns match. The registry host is in the form in which hosts are
-/// compared.
+/// The normalised names of an image, which patterns match: without and with the tag. An official image of Docker Hub also
+/// has these names without `library/`. The registry host is in the form in which hosts are compared.
 #[derive(Clone, Debug)]
-pub struct Names {
-    repository: String,
-    with_tag: Option<String>,
-}
+pub struct Names(Vec<String>);
 
 impl Names {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(image: &Reference<'_>) -> Self {
         let repository = image.comparable_repository();
-        let with_tag = image.effective_tag().map(|tag| [&repository, ":", tag].concat());
-        Self { repository, with_tag }
+        let official = repository.strip_prefix(OFFICIAL).filter(|name| !name.contains('/'));
+        let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
+        let mut names: Vec<String> = [repository].into_iter().chain(short).collect();
+        if let Some(tag) = image.effective_tag() {
+            let with_tag = names.iter().map(|name| [name, ":", tag].concat());
+            names.extend(with_tag.collect::<Vec<_>>());
+        }
+        Self(names)
     }
 }
 
@@ -92,34 +103,31 @@ impl TryFrom<String> for Pattern {
         if let Some(mistake) = mistake(&written) {
             return Err(format!("{written} {mistake}"));
         }
-        let glob = completed(&written);
-        let (host, rest) = split_at_slash(&glob);
+        let (host, rest) = split_at_slash(&written);
         let has_host_globs = !rest.is_empty() && has_wildcard(host) && host.contains(['.', ':']);
         if !has_host_globs {
-            return Ok(Self { rest: WildMatch::new(&glob), hosts: Vec::new(), written });
+            let rest = WildMatch::new(&completed(&written));
+            return Ok(Self { hosts: Vec::new(), is_https_port: false, rest, written });
         }
-        let hosts = [Some(host), host.strip_suffix(":*")].into_iter().flatten();
-        Ok(Self { hosts: hosts.map(WildMatch::new).collect(), rest: WildMatch::new(rest), written })
+        // Upper case beside a wildcard is a mistake, so only the port changes.
+        let form = comparable(host);
+        let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
+        let hosts = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
+        let hosts = hosts.map(WildMatch::new).collect();
+        Ok(Self { hosts, is_https_port, rest: WildMatch::new(rest), written })
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out. A host without a wildcard gets the form in which
-/// hosts are compared.
+/// The pattern with the registry and the namespace that it leaves out, and with its host in the form in which hosts are
+/// compared.
 fn completed(written: &str) -> String {
     if written.starts_with('*') {
         return written.to_owned();
     }
     let (registry, rest) = split_registry(written);
-    if has_wildcard(registry) {
-        return written.to_owned();
-    }
-    let host = comparable(registry);
-    let names_hub = rest.len() < written.len();
-    // `docker.io/*` is all of Docker Hub, and `docker.io/nginx` leaves out the namespace.
-    let is_official =
-        host == DOCKER_HUB && !rest.contains('/') && !(names_hub && has_wildcard(rest));
-    let namespace = if is_official { "library/" } else { "" };
-    [&host, "/", namespace, rest].concat()
+    let names_registry = rest.len() < written.len();
+    let namespace = if names_registry || rest.contains('/') { "" } else { "library/" };
+    [&comparable(registry), "/", namespace, rest].concat()
 }
 
 /// What is wrong with a pattern that is nearly always a mistake, and what to write: the end of a sentence that begins with
@@ -146,8 +154,6 @@ fn mistake(written: &str) -> Option<String> {
         write("ends with a slash or a colon", &[written, "*"].concat())
     } else if written.contains("/:") || written.contains(":/") {
         Some("has an empty part: write registry/repository or registry/repository:tag".to_owned())
-    } else if let Some(path) = written.strip_prefix("*:443/") {
-        write("names the port 443, which names leave out", &["*/", path].concat())
     } else if is_registry_alone(written) {
         write("names a registry and no image", &[written, "/*"].concat())
     } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
@@ -211,6 +217,18 @@ mod tests {
             ("nginx:1.*", "nginx:1.25", true),
             ("nginx:1.*", "nginx:2", false),
             ("docker.io/nginx", "nginx", true),
+            ("docker.io/nginx:1.*", "nginx:1.25", true),
+            ("docker.io/nginx:1.*", "registry-1.docker.io/library/nginx:1.25", true),
+            ("docker.io/nginx:1.*", "nginx:2", false),
+            ("docker.io/nginx:1.*", "team/nginx:1.25", false),
+            ("docker.io/nginx*", "nginx:1", true),
+            ("docker.io/nginx*", "library/nginx-unprivileged", true),
+            ("docker.io/nginx*", "nginxinc/x", true),
+            ("nginx*", "nginxinc/x", false),
+            ("*.io/nginx", "nginx:1", true),
+            ("docker.io/library/*", "nginx", true),
+            ("docker.io/library/*", "team/nginx", false),
+            ("docker.io/a/b", "library/a/b", false),
             ("docker.io/*", "team/nginx", true),
             ("buildkite/*", "buildkite/agent:3", true),
             ("buildkite/*", "ghcr.io/buildkite/agent", false),
@@ -227,6 +245,14 @@ mod tests {
             ("r.example.com:*/a", "r.example.com:5000/a", true),
             ("r.example.com:*/a", "r.example.com.evil/a", false),
             ("*:5000/*", "localhost:5000/a/b", true),
+            ("*.example.com:443/*", "r.example.com/a", true),
+            ("*.example.com:0443/*", "r.example.com:443/a", true),
+            ("*.example.com:443/*", "r.example.com:5000/a", false),
+            ("*.example.com:05000/*", "r.example.com:5000/a", true),
+            ("*.example.com:05000/*", "r.example.com/a", false),
+            ("*:443/*", "r.example.com/a", true),
+            ("*:443/*", "[::1]/a", true),
+            ("*:443/*", "r.example.com:5000/a", false),
             ("*:v1", "ghcr.io/a:v1", true),
         ] {
             assert_eq!(matches(written, image), expected, "{written} {image}");
@@ -250,7 +276,6 @@ mod tests {
                 "r.io/:v1",
                 "r.io/:v1 has an empty part: write registry/repository or registry/repository:tag",
             ),
-            ("*:443/a", "*:443/a names the port 443, which names leave out: write */a"),
             ("r.example.com", "r.example.com names a registry and no image: write r.example.com/*"),
             ("*.example.com", "*.example.com names a registry and no image: write *.example.com/*"),
             (

@@ -11,8 +11,8 @@ pub(crate) struct ForImage<'s> {
     pub(crate) exempt: Option<&'s Pattern>,
     /// The pattern of `images.requireAlways`.
     pub(crate) require_always: Option<&'s Pattern>,
-    /// The pattern of `images.defaultAlways`.
-    pub(crate) default_always: Option<&'s Pattern>,
+    /// The pattern of `images.preferAlways`.
+    pub(crate) prefer_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidAlways`.
     pub(crate) forbid_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidNever`.
@@ -33,7 +33,7 @@ impl Settings {
         ForImage {
             exempt: first(&self.exempt.images),
             require_always: first(&images.require_always),
-            default_always: first(&images.default_always),
+            prefer_always: first(&images.prefer_always),
             forbid_always: first(&images.forbid_always),
             forbid_never: first(&images.forbid_never),
             // No registry has an image ID.
@@ -47,7 +47,7 @@ impl Settings {
         let lists = [
             &self.exempt.images,
             &images.require_always,
-            &images.default_always,
+            &images.prefer_always,
             &images.forbid_always,
             &images.forbid_never,
             &self.registry.images,

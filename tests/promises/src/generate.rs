@@ -19,7 +19,10 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use vocabulary::{OTHER_REPOSITORIES, USUAL_REPOSITORIES};
+use vocabulary::{
+    OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES,
+    USUAL_REPOSITORIES,
+};
 
 pub use any_shape::any_shape;
 
@@ -57,6 +60,26 @@ pub fn case(bytes: &[u8]) -> Case {
         settings: json!({}),
         answers: Answers::default(),
     })
+}
+
+/// All images of the random cases that have no digest and no deliberate mistake.
+#[must_use]
+pub fn images() -> Vec<String> {
+    let repositories = [USUAL_REPOSITORIES, OTHER_REPOSITORIES].map(str::split_whitespace);
+    let with_suffixes = |repository| SUFFIXES.map(|suffix| [repository, suffix].concat());
+    repositories.into_iter().flatten().flat_map(with_suffixes).collect()
+}
+
+/// All image patterns that are made from parts.
+#[must_use]
+pub fn image_patterns() -> Vec<String> {
+    let mut patterns = Vec::new();
+    for host in PATTERN_HOSTS.split_whitespace().chain([""]) {
+        for repository in PATTERN_REPOSITORIES.split_whitespace() {
+            patterns.extend(PATTERN_TAGS.map(|tag| [host, repository, tag].concat()));
+        }
+    }
+    patterns
 }
 
 /// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes

@@ -6,6 +6,7 @@
 //! | [`generate`] | random requests, settings and answers of registries |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
+//! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
 //!
@@ -20,7 +21,7 @@ mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;
-mod pattern;
+pub mod pattern;
 pub mod policy;
 pub mod promises;
 pub mod random;

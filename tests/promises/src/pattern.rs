@@ -19,24 +19,50 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Whether an image pattern matches an image: `registry/repository`, or `registry/repository:tag`.
-pub(crate) fn names_image(pattern: &str, image: &Reference) -> bool {
+/// Whether an image pattern matches one of the names of an image: `registry/repository`, with the tag or without it, and
+/// for an official image of Docker Hub also without `library/`.
+#[must_use]
+pub fn names_image(pattern: &str, image: &Reference) -> bool {
     let host = compared_host(&image.registry);
-    let names = [
-        Some(image.repository.clone()),
-        image.tag.as_ref().map(|tag| format!("{}:{tag}", image.repository)),
-    ];
-    let pattern = normalised(pattern);
-    let mut names = names.into_iter().flatten();
+    let mut repositories = vec![image.repository.clone()];
+    if let Some(official) = image.repository.strip_prefix("library/")
+        && host == "docker.io"
+        && !official.contains('/')
+    {
+        repositories.push(official.to_owned());
+    }
+    let with_tags = |repository: String| {
+        let with_tag = image.tag.as_ref().map(|tag| format!("{repository}:{tag}"));
+        [Some(repository), with_tag].into_iter().flatten()
+    };
+    let mut names = repositories.into_iter().flat_map(with_tags);
     match pattern.split_once('/') {
         // A wildcard in a host matches no slash.
         Some((first, rest)) if has_wildcard(first) && first.contains(['.', ':']) => {
-            let is_without_port =
-                || first.strip_suffix(":*").is_some_and(|first| glob(first, &host));
-            (glob(first, &host) || is_without_port()) && names.any(|name| glob(rest, &name))
+            names_host(first, &host) && names.any(|name| glob(rest, &name))
         }
-        _ => names.any(|name| glob(&pattern, &format!("{host}/{name}"))),
+        _ => {
+            let pattern = normalised(pattern);
+            names.any(|name| glob(&pattern, &format!("{host}/{name}")))
+        }
     }
+}
+
+/// Whether a pattern with a wildcard matches a host. `:*` is any port or none, and `:443` is no port.
+fn names_host(pattern: &str, host: &str) -> bool {
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
+    match pattern.rsplit_once(':') {
+        Some((name, "*")) => glob(pattern, host) || glob(name, host),
+        Some((name, port)) if is_number(port) => match port.trim_start_matches('0') {
+            "443" => !has_port && glob(name, host),
+            port => glob(&format!("{name}:{port}"), host),
+        },
+        _ => glob(pattern, host),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 fn has_wildcard(text: &str) -> bool {
@@ -47,19 +73,10 @@ fn has_wildcard(text: &str) -> bool {
 /// `docker.io/library/nginx`. A pattern that begins with `*` is not changed, because the `*` may match more
 /// than the registry.
 fn normalised(pattern: &str) -> String {
-    if pattern.starts_with('*') {
-        return pattern.to_owned();
+    match pattern.split_once('/') {
+        _ if pattern.starts_with('*') => pattern.to_owned(),
+        Some((first, rest)) if is_registry(first) => format!("{}/{rest}", compared_host(first)),
+        Some(_) => format!("docker.io/{pattern}"),
+        None => format!("docker.io/library/{pattern}"),
     }
-    let (registry, rest) = match pattern.split_once('/') {
-        Some((first, rest)) if is_registry(first) => (first, rest),
-        _ => ("docker.io", pattern),
-    };
-    let is_official = matches!(registry, "docker.io" | "index.docker.io");
-    if is_official && !rest.contains('/') && !rest.starts_with('*') {
-        return format!("docker.io/library/{rest}");
-    }
-    if has_wildcard(registry) {
-        return format!("{registry}/{rest}");
-    }
-    format!("{}/{rest}", compared_host(registry))
 }

@@ -81,9 +81,4 @@ impl<'s> Settings<'s> {
         let mut patterns = self.list("exempt.containers").into_iter();
         patterns.any(|pattern| glob(pattern, name)) || self.matches("exempt.images", image)
     }
-
-    /// Whether the word `UseCached` stands anywhere in the settings of the registry.
-    pub(crate) fn uses_cached(self) -> bool {
-        self.get("registry").is_some_and(|registry| registry.to_string().contains("UseCached"))
-    }
 }

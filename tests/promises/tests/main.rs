@@ -6,6 +6,7 @@ mod every_setting;
 mod any_input;
 mod corpus;
 mod generated_settings;
+mod patterns;
 mod random;
 mod references;
 

@@ -7,7 +7,9 @@ use consistent_pull_policy::settings as policy;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS};
+use super::vocabulary::{
+    CONTAINER_PATTERNS, IMAGE_PATTERNS, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS,
+};
 use crate::every_setting::every_setting;
 use crate::json::put;
 use crate::settings::Settings;
@@ -33,7 +35,7 @@ impl Source<'_> {
             let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
             put(&mut settings, "pullOnce", pull_once.into());
         }
-        for key in ["requireAlways", "defaultAlways", "forbidAlways", "forbidNever"] {
+        for key in ["requireAlways", "preferAlways", "forbidAlways", "forbidNever"] {
             if self.chance(1, 5)? {
                 let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
@@ -50,7 +52,7 @@ impl Source<'_> {
             put(&mut settings, "exempt.containers", patterns);
         }
         if self.chance(1, 6)? {
-            let patterns = json!(self.words(IMAGE_PATTERNS, 2)?);
+            let patterns = self.image_patterns()?;
             put(&mut settings, "exempt.images", patterns);
         }
         for (path, value) in &*BOOLEANS {
@@ -141,6 +143,11 @@ impl Source<'_> {
 
     fn image_patterns(&mut self) -> Result<Value> {
         let mut patterns = self.words(IMAGE_PATTERNS, 2)?;
+        if self.chance(1, 3)? {
+            let host = if self.chance(1, 6)? { "" } else { self.word(PATTERN_HOSTS)? };
+            let (repository, tag) = (self.word(PATTERN_REPOSITORIES)?, self.pick(&PATTERN_TAGS)?);
+            patterns.push([host, repository, tag].concat());
+        }
         if self.chance(1, 10)? {
             patterns = vec!["*".to_owned()];
         }

@@ -33,7 +33,15 @@ pub(super) const ODD_IMAGES: [&str; 5] = ["", "  ", "ngi nx", "ng\u{202e}i\u{200
 /// IDs of images on a node, and a repository and a tag that look like an ID.
 pub(super) const IMAGE_IDS: [&str; 4] =
     [ANSWERED_DIGESTS[0], "sha256:abc", "sha256:xyz", "docker.io/library/sha256:abc"];
-/// Image patterns for settings, apart from `*`.
+/// The parts of image patterns: a host (or none), a repository, a tag. Any host fits any repository and any tag.
+pub(super) const PATTERN_HOSTS: &str = "docker.io/ docker.i?/ *.io/ index.docker.io/ \
+    registry-1.docker.io:443/ */ *:443/ *:05000/ *:*/ r.example.com/ R.Example.com:0443/ \
+    r.example.com:5000/ r.example.com:05000/ r.example.com:*/ *.example.com/ *.example.com:443/ \
+    ?.example.com:0443/ r.*:05000/ r.*:443/ *example.com:*/ localhost:5000/ [::?]:05000/ [::1]:*/";
+pub(super) const PATTERN_REPOSITORIES: &str =
+    "app a* * a?p library/app library/* team/app team/* */app t*p";
+pub(super) const PATTERN_TAGS: [&str; 5] = ["", ":v1", ":v*", ":*", ":latest"];
+/// Other image patterns for settings, apart from `*`.
 pub(super) const IMAGE_PATTERNS: &str = "app app:v* app:v1 app:latest */app *:latest *:v? \
     docker.io/* docker.io/library/app:v1 index.docker.io/library/app r.example.com/* \
     r.example.com/team/app:v? */tools library/* web localhost:5000/* a?p *v1 R.example.com/x \

@@ -65,7 +65,7 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     }
     is_no_less_valid(&changed(&story.case.request["object"]), &object)?;
     let request = story.request_with(object);
-    let second = story.run(request.clone(), &second_policy(story.settings()))?;
+    let second = story.run(request.clone(), &second_policy())?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
     // With volumes as checks, an injected init container can take the place of the first one, which is not guarded. Then
@@ -119,7 +119,7 @@ fn raised_after(story: &Story) -> Kept {
     };
     raise_all(&mut object);
     let request = story.request_with(object);
-    story.must_accept(request, &second_policy(story.settings()))?;
+    story.must_accept(request, &second_policy())?;
     Ok(())
 }
 
@@ -151,7 +151,7 @@ fn debug(story: &Story) -> Kept {
     });
     hold(is_kept, || observed.answer.to_string())?;
     request["object"] = after;
-    story.must_accept(request, &second_policy(story.settings()))?;
+    story.must_accept(request, &second_policy())?;
     Ok(())
 }
 
@@ -176,7 +176,7 @@ fn set_image(story: &Story) -> Kept {
         && without_images(&after["spec"]) == without_images(&stored["spec"]);
     hold(is_right, || fixed.answer.to_string())?;
     request["object"] = after;
-    story.must_accept(request, &second_policy(story.settings()))?;
+    story.must_accept(request, &second_policy())?;
     Ok(())
 }
 

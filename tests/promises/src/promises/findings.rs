@@ -82,7 +82,7 @@ fn tells_each_finding(answered: &Answered) -> Kept {
     let message = text(&observed.answer["message"]);
     let is_said = |part: &str| {
         let is_ordinary = part.len() <= 200
-            && part.chars().all(|c| c.is_ascii_graphic())
+            && part.chars().all(|c| c.is_ascii_graphic() && c != '\\')
             && part.chars().any(|c| c.is_ascii_alphanumeric());
         let mut warnings = observed.warnings().iter().map(text);
         !is_ordinary || message.contains(part) || warnings.any(|line| line.contains(part))

@@ -35,13 +35,13 @@ impl Repaired<'_> {
         self.settings().matches(&format!("images.{key}"), place.image)
     }
 
-    /// Whether *default* applies to a place: its author chose no pull policy.
-    fn has_default(&self, old: &Place) -> bool {
-        self.matches("defaultAlways", old)
+    /// Whether *preferred-policy* raises the pull policy of a place.
+    fn is_preferred(&self, old: &Place) -> bool {
+        self.matches("preferAlways", old)
             && !self.matches("forbidAlways", old)
             && !old.has_digest()
             && !is_image_id(old.image)
-            && old.pull_policy == PullPolicy::server_default(old.image)
+            && old.pull_policy == PullPolicy::IfNotPresent
     }
 
     /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull with the cached
@@ -72,7 +72,7 @@ impl Repaired<'_> {
     fn strongest_before_pull_once(&self, image: &Place) -> Option<PullPolicy> {
         let policies = self.pairs().filter_map(|(old, new)| {
             let is_counted = self.new.is_guarded(new) && new.is_same_image(image);
-            let was_always = old.pull_policy == PullPolicy::Always || self.has_default(old);
+            let was_always = old.pull_policy == PullPolicy::Always || self.is_preferred(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
             let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
             is_counted.then_some(policy)
@@ -91,7 +91,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
         let is_required = repaired.matches("requireAlways", old);
         let raises = is_raised
-            && ((is_required || repaired.has_default(old))
+            && ((is_required || repaired.is_preferred(old))
                 && new.pull_policy == PullPolicy::Always
                 || repaired.new.is_check(new)
                     && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new));

@@ -77,7 +77,7 @@ fn second_policy_accepts_it(story: &Story) -> Kept {
     let Some(object) = fresh_pod(story) else {
         return Ok(());
     };
-    let changes = second_policy(story.settings());
+    let changes = second_policy();
     story.must_accept(story.request_with(object), &changes)?;
     Ok(())
 }
