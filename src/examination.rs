@@ -177,15 +177,20 @@ impl<'o> Examination<'o> {
         container.or(place).map(|place| place.name.to_string()).unwrap_or_default()
     }
 
+    /// When the first init container starts, or the app containers if there is none.
+    pub(crate) fn first_start(&self) -> Moment {
+        let first_init = self.first_init.and_then(|index| self.places.get(index));
+        first_init.and_then(|container| container.start.moment).unwrap_or(Moment::APPS)
+    }
+
     /// When the Pod's work begins: with the app containers. If added checks are image volumes, it begins with the first init
     /// container, if there is one.
     pub(crate) fn work(&self) -> Work {
-        let first_init = self.first_init.and_then(|index| self.places.get(index)?.start.moment);
         let is_with_init = self.settings.image_checks.form == Form::ImageVolume;
         let guarded = self.places.iter().filter(|place| place.role == Role::Guarded);
         let first_guarded = guarded.filter_map(|place| place.start.moment).min();
         Work {
-            begins: first_init.filter(|_| is_with_init).unwrap_or(Moment::APPS),
+            begins: if is_with_init { self.first_start() } else { Moment::APPS },
             first_guarded: first_guarded.unwrap_or(Moment::APPS),
         }
     }

@@ -13,8 +13,8 @@ use std::rc::Rc;
 use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
-    Additions, Effect, Examination, Followers, Made, Moment, Place, Reason, Role, Rule, Start,
-    Subject, Work, first_of_strongest,
+    Additions, Effect, Examination, Followers, Made, Place, Reason, Role, Rule, Start, Subject,
+    Work, first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -33,7 +33,10 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
         return;
     }
     let work = examination.work();
-    let only_app = only_app(examination);
+    let only_app = {
+        let mut apps = apps(examination);
+        apps.next().filter(|_| apps.next().is_none())
+    };
     let uncovered = images.iter_mut().filter_map(|places| {
         let guarded = uncovered(examination, places, work, only_app)?;
         let policy = strongest_pull(examination, places)?;
@@ -44,7 +47,7 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
         return;
     }
     match made(examination).and_then(|(made, first)| checks(examination, &uncovered, made, first)) {
-        Ok(checks) => add_checks(examination, uncovered, checks),
+        Ok((additions, checks)) => add_checks(examination, uncovered, additions, checks),
         Err(why_not) => {
             let is_warning = action != Coverage::Reject && why_not != WhyNot::TooLarge;
             report(examination, &uncovered, &Rc::new(why_not), is_warning);
@@ -95,12 +98,12 @@ fn uncovered(
     first_of_strongest(guarded).map(|(index, _)| index)
 }
 
-/// The only app container that is not exempt. None if there are several.
-fn only_app(examination: &Examination<'_>) -> Option<usize> {
-    let is_app = |place: &Place<'_>| place.list == List::Containers && place.role != Role::Exempt;
+/// The app containers that are not exempt.
+fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
-    let mut apps = places.filter(|(_, place)| is_app(place)).map(|(index, _)| index);
-    apps.next().filter(|_| apps.next().is_none())
+    let apps =
+        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
+    apps.map(|(index, _)| index)
 }
 
 /// The strongest pull policy of these places, apart from the volumes that no container mounts.
@@ -128,7 +131,9 @@ fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
     if let Some(field) = examination.spec.refuses_image_volumes() {
         return Err(WhyNot::NoImageVolumes { beside: field });
     }
-    let mounting = mounting(examination);
+    // On the first init container, nothing starts before the volumes are pulled.
+    let first_init = examination.first_init.map(|first_init| vec![first_init]);
+    let mounting = first_init.unwrap_or_else(|| apps(examination).collect());
     let volumes = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
     if mounting.is_empty() {
         Err(WhyNot::NoCarrier)
@@ -137,24 +142,7 @@ fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
     }
 }
 
-/// The containers that mount the added volumes: the first init container, so that nothing starts before the volumes are
-/// pulled. Without one, all app containers that are not exempt.
-fn mounting(examination: &Examination<'_>) -> Vec<usize> {
-    if let Some(first_init) = examination.first_init {
-        return vec![first_init];
-    }
-    let is_app = |place: &Place<'_>| place.list == List::Containers && place.role != Role::Exempt;
-    let places = examination.places.iter().enumerate();
-    places.filter(|(_, place)| is_app(place)).map(|(index, _)| index).collect()
-}
-
-/// Checks that are about to be added.
-struct Checks<'o> {
-    additions: Additions,
-    places: Vec<Place<'o>>,
-}
-
-/// A check for each of these images. `first` is the index of the first check in its list.
+/// The checks of these images. `first` is the index of the first check in its list.
 ///
 /// # Errors
 /// All checks together are too large.
@@ -163,14 +151,10 @@ fn checks<'o>(
     uncovered: &[Uncovered<'_>],
     made: Made,
     first: usize,
-) -> Result<Checks<'o>, WhyNot> {
-    let first_init = examination.first_init.and_then(|index| examination.places.get(index));
+) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
     let start = match made {
         Made::InitContainers(_) => Start::of_added_before(first),
-        Made::Volumes(_) => {
-            let moment = first_init.and_then(|container| container.start.moment);
-            Start::of_volume(moment.unwrap_or(Moment::APPS), true)
-        }
+        Made::Volumes(_) => Start::of_volume(examination.first_start(), true),
     };
     let size_of_fields = made.size_of_fields();
     let (mut places, mut size) = (Vec::new(), 0_usize);
@@ -185,18 +169,18 @@ fn checks<'o>(
         }
         places.push(check);
     }
-    let additions = Additions { made, first, count: places.len() };
-    Ok(Checks { additions, places })
+    Ok((Additions { made, first, count: places.len() }, places))
 }
 
 /// Adds the checks of these images, with a finding for each.
 fn add_checks<'o>(
     examination: &mut Examination<'o>,
     uncovered: Vec<Uncovered<'_>>,
-    checks: Checks<'o>,
+    additions: Additions,
+    checks: Vec<Place<'o>>,
 ) {
-    let is_volume = checks.additions.made.list() == List::Volumes;
-    for (check, image) in checks.places.into_iter().zip(uncovered) {
+    let is_volume = additions.made.list() == List::Volumes;
+    for (check, image) in checks.into_iter().zip(uncovered) {
         let added = Added { name: check.name.to_string(), is_volume };
         let waiting = examination.waiting(image.guarded);
         let missing = Missing { policy: image.policy, waiting, added: Ok(added) };
@@ -204,7 +188,7 @@ fn add_checks<'o>(
         image.places.push(examination.places.len());
         examination.places.push(check);
     }
-    examination.additions = Some(checks.additions);
+    examination.additions = Some(additions);
 }
 
 /// Reports these images.
