@@ -1,7 +1,8 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
 use super::{Judged, Outcome};
-use crate::examination::{Examination, FailedLookup, Place};
+use crate::examination::{Examination, Place};
+use crate::lookup::Failure;
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -49,13 +50,13 @@ pub(super) fn warnings(
             Outcome::IsRepaired | Outcome::Rejects => {}
         }
     }
-    for (image, lookup) in accepted_lookups(examination) {
-        let done = match lookup.action {
+    for ((image, action), failure) in accepted_lookups(examination) {
+        let done = match action {
             Action::KeepTag => " (kept as it is)",
             Action::UseCached if is_repaired => " (a node may use the image that it has)",
             Action::UseCached | Action::Reject => "",
         };
-        lines.add(|| [&lookup_sentence(image, lookup), done].concat());
+        lines.add(|| [&lookup_sentence(image, failure), done].concat());
     }
     lines.into_warnings()
 }
@@ -70,7 +71,7 @@ pub(super) fn unrepaired<'e>(
     let lookups = accepted_lookups(examination);
     warned
         .map(|judged| sentence(judged, &judged.place.after()))
-        .chain(lookups.map(|(image, lookup)| lookup_sentence(image, lookup)))
+        .chain(lookups.map(|((image, _), failure)| lookup_sentence(image, failure)))
 }
 
 fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'e, 'o>> {
@@ -82,12 +83,12 @@ fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'
 /// The failed lookups that reject nothing.
 fn accepted_lookups<'e>(
     examination: &'e Examination<'_>,
-) -> impl Iterator<Item = (&'e String, &'e FailedLookup)> {
-    examination.failed_lookups.iter().filter(|(_, lookup)| lookup.action != Action::Reject)
+) -> impl Iterator<Item = (&'e (String, Action), &'e Failure)> {
+    examination.failed_lookups.iter().filter(|((_, action), _)| *action != Action::Reject)
 }
 
-fn lookup_sentence(image: &str, lookup: &FailedLookup) -> String {
-    format!("{} {}: {}", shown(image), lookup.failure.problem(), lookup.failure.help())
+fn lookup_sentence(image: &str, failure: &Failure) -> String {
+    format!("{} {}: {}", shown(image), failure.problem(), failure.help())
 }
 
 /// Lines of which only the first are shown. A line that is not shown is not made.
