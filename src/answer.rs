@@ -11,6 +11,7 @@ use kubewarden_policy_sdk::response::ValidationResponse;
 
 use self::change::Changes;
 pub(crate) use self::edit::{Edit, apply};
+use self::sentences::Warnings;
 use crate::examination::{Effect, Examination, Finding, Place};
 use crate::request::Operation;
 use crate::settings::{Mode, Templates};
@@ -86,10 +87,10 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
-    let warnings = sentences::warnings(examination, &findings, is_repaired);
+    let warnings = Warnings::of(examination, &findings, is_repaired);
     let annotations = annotations::annotations(examination, &findings, &changes);
     let edits = if is_repaired {
-        edit::edits(examination, &changes, sentences::unrepaired(examination, &findings))
+        edit::edits(examination, &changes, &warnings.unrepaired)
     } else {
         Vec::new()
     };
@@ -98,7 +99,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
         message: is_rejected.then(|| sentences::message(rejecting())),
         mutated_object: None,
-        warnings: (!warnings.is_empty()).then_some(warnings),
+        warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
         audit_annotations: (!annotations.is_empty()).then_some(annotations),
     };
     (response, edits)

@@ -157,7 +157,7 @@ impl<'o> Examination<'o> {
         &'e self,
         places: &'e [usize],
         role: Role,
-    ) -> impl Iterator<Item = (usize, &'e Place<'o>)> {
+    ) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
         let places = places.iter().filter_map(|index| Some((*index, self.places.get(*index)?)));
         places.filter(move |(_, place)| place.role == role)
     }
@@ -203,6 +203,14 @@ impl<'o> Examination<'o> {
             _ => place.index(),
         }
     }
+}
+
+/// The first of the places with the strongest pull policy.
+pub(crate) fn first_of_strongest<'e, 'o: 'e>(
+    places: impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)>,
+) -> Option<(usize, &'e Place<'o>)> {
+    // Of several maxima, `max_by_key` returns the last.
+    places.rev().max_by_key(|(_, place)| place.policy.now)
 }
 
 /// The images of the stored object's containers, by list and name. A container of a wrong shape is left out, so that it

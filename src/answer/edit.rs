@@ -22,8 +22,11 @@ pub(crate) enum Edit {
 pub(super) fn edits(
     examination: &Examination<'_>,
     changes: &Changes<'_, '_>,
-    warnings: impl Iterator<Item = String>,
+    warnings: &[String],
 ) -> Vec<Edit> {
+    if changes.count() == 0 && warnings.is_empty() {
+        return Vec::new();
+    }
     let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();
     let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index());
     let mut edits = Vec::new();

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::change::Changes;
 use super::list::{LIST_MAX, joined, json};
@@ -18,7 +18,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 /// The annotations to write. One that would stay as it is, or for which the others leave no room, is left out.
 pub(super) fn annotations(
     changes: &Changes<'_, '_>,
-    warnings: impl Iterator<Item = String>,
+    warnings: &[String],
     metadata: &Metadata<'_>,
 ) -> impl Iterator<Item = (&'static str, String)> {
     let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
@@ -57,34 +57,41 @@ fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>, room: usize) -> Op
 
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.
 fn earlier_record(record: &str) -> Option<(Vec<String>, usize)> {
+    #[derive(Deserialize)]
+    struct Entry {
+        more: Option<usize>,
+    }
     let (mut entries, mut more) = (Vec::new(), 0_usize);
-    for text in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
-        let entry: Map<String, Value> = serde_json::from_str(text.get()).ok()?;
-        match entry.get("more").and_then(Value::as_u64) {
-            Some(count) => more = more.saturating_add(usize::try_from(count).unwrap_or(usize::MAX)),
-            None => entries.push(text.get().to_owned()),
+    for entry in list(record, '{')? {
+        match serde_json::from_str::<Entry>(entry).ok()?.more {
+            Some(count) => more = more.saturating_add(count),
+            None => entries.push(entry.to_owned()),
         }
     }
     Some((entries, more))
 }
 
 /// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new and fits.
-fn with_earlier(
-    warnings: impl Iterator<Item = String>,
-    metadata: &Metadata<'_>,
-    room: usize,
-) -> Option<String> {
-    let earlier = metadata.annotation(WARNINGS_ANNOTATION);
-    let earlier = earlier.and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
-    let mut all = earlier.unwrap_or_default();
-    let mut known: BTreeSet<String> = all.iter().cloned().collect();
-    let (count, mut size) = (all.len(), json(&all).len());
-    for warning in warnings.filter(|warning| known.insert(warning.clone())) {
-        size = size.saturating_add(json(&warning).len()).saturating_add(",".len());
+fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
+    let earlier = metadata.annotation(WARNINGS_ANNOTATION).and_then(|text| list(text, '"'));
+    let earlier = earlier.unwrap_or_default();
+    let mut known: BTreeSet<String> = earlier.iter().map(|&text| text.to_owned()).collect();
+    let new = warnings.iter().map(json).filter(|warning| known.insert(warning.clone()));
+    let mut all = earlier.join(",");
+    let before = all.len();
+    for warning in new {
+        let size = all.len().saturating_add(warning.len()).saturating_add("[,]".len());
         if size > room.min(LIST_MAX) {
             break;
         }
-        all.push(warning);
+        all.extend([if all.is_empty() { "" } else { "," }, &warning]);
     }
-    (all.len() > count).then(|| json(&all))
+    (all.len() > before).then(|| ["[", &all, "]"].concat())
+}
+
+/// The elements of a JSON list. None if an element begins otherwise.
+fn list(text: &str, begin: char) -> Option<Vec<&str>> {
+    let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok()?;
+    let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();
+    elements.iter().all(|element| element.starts_with(begin)).then_some(elements)
 }

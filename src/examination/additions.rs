@@ -85,11 +85,19 @@ impl Made {
         (mounting, mount)
     }
 
-    /// The size of a check with its mounts, in bytes of JSON.
-    pub(crate) fn size(&self, check: &Place<'_>) -> usize {
+    /// The size of the fields that all checks have in common, in bytes of JSON.
+    pub(crate) fn size_of_fields(&self) -> usize {
+        match self {
+            Self::InitContainers(fields) => to_value(fields).to_string().len(),
+            Self::Volumes(_) => 0,
+        }
+    }
+
+    /// The size of a check with its mounts, without these fields.
+    pub(crate) fn size_of_rest(&self, check: &Place<'_>) -> usize {
         let (mounting, mount) = self.mounts();
         let mounts = mounting.len().saturating_mul(mount(check).to_string().len());
-        self.entry(check).to_string().len().saturating_add(mounts)
+        Self::Volumes(Vec::new()).entry(check).to_string().len().saturating_add(mounts)
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::rule::Rule;
-use super::start_order::Start;
+use super::start_order::{Start, Work};
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, Wrong};
 use crate::pod::{List, Mount};
@@ -184,6 +184,11 @@ impl<'o> Place<'o> {
         }
     }
 
+    /// Whether a rule has changed a value.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.image.changed_by.is_some() || self.policy.changed_by.is_some()
+    }
+
     /// The place as the returned object has it, and as a second run of this policy would find it.
     pub(crate) fn after(&self) -> Self {
         Self {
@@ -206,6 +211,12 @@ impl<'o> Place<'o> {
     /// Whether it is an init container that ends before the next container starts.
     pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
+    }
+
+    /// Whether the pull of this place gates the Pod.
+    pub(crate) fn gates(&self, work: Work) -> bool {
+        let is_init_check = self.role == Role::Check && self.list == List::InitContainers;
+        work.is_gated_by(self.start, is_init_check)
     }
 
     /// The volumes that the container mounts, without those that it uses as devices.

@@ -99,14 +99,13 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Whether a pull gates the Pod: the work begins after it, or with the container whose pull it is. An image check that is
-    /// an init container also gates the Pod if every guarded place starts after it.
-    pub(crate) fn is_gated_by(&self, pull: Start, is_init_check: bool) -> bool {
+    /// Whether the pull of a place with this start gates the Pod: the work begins after it, or with the container whose pull it
+    /// is. An image check that is an init container also gates the Pod if every guarded place starts after it.
+    pub(super) fn is_gated_by(&self, pull: Start, is_init_check: bool) -> bool {
         match pull.followers {
             Followers::From(moment) => {
-                moment <= self.begins
-                    || pull.moment == Some(self.begins)
-                    || (is_init_check && moment <= self.first_guarded)
+                let is_own = pull.moment == Some(self.begins);
+                moment <= self.begins || is_own || (is_init_check && moment <= self.first_guarded)
             }
             Followers::Mounting { is_on_every_app } => {
                 is_on_every_app && self.begins == Moment::APPS

@@ -14,7 +14,7 @@ use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
     Additions, Effect, Examination, Followers, Made, Moment, Place, Reason, Role, Rule, Start,
-    Subject, Work,
+    Subject, Work, first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -80,26 +80,19 @@ fn uncovered(
     let guarded = || examination.with_role(places, Role::Guarded);
     let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
     let covers = |place: &Place<'_>| {
-        let is_check = place.role == Role::Check;
-        let is_init = place.list == List::InitContainers;
-        (is_check || (is_init && place.policy.now >= strongest))
-            && work.is_gated_by(place.start, is_check && is_init)
+        let is_strong_init = place.list == List::InitContainers && place.policy.now >= strongest;
+        (place.role == Role::Check || is_strong_init) && place.gates(work)
     };
     if places.iter().filter_map(|index| examination.places.get(*index)).any(covers) {
         return None;
     }
-    let starts_with_all =
-        |place: &Place<'_>| place.start.followers == Followers::Mounting { is_on_every_app: true };
     let needs_check = |index: usize, place: &Place<'_>| {
-        examination.first_init.is_some() || !(Some(index) == only_app || starts_with_all(place))
+        let is_on_every_app =
+            place.start.followers == Followers::Mounting { is_on_every_app: true };
+        examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
-    let mut found: Option<(usize, &Place<'_>)> = None;
-    for (index, place) in guarded().filter(|(index, place)| needs_check(*index, place)) {
-        if found.is_none_or(|(_, strongest)| place.policy.now > strongest.policy.now) {
-            found = Some((index, place));
-        }
-    }
-    found.map(|(index, _)| index)
+    let guarded = guarded().filter(|(index, place)| needs_check(*index, place));
+    first_of_strongest(guarded).map(|(index, _)| index)
 }
 
 /// The only app container that is not exempt. None if there are several.
@@ -179,13 +172,14 @@ fn checks<'o>(
             Start::of_volume(moment.unwrap_or(Moment::APPS), true)
         }
     };
+    let size_of_fields = made.size_of_fields();
     let (mut places, mut size) = (Vec::new(), 0_usize);
     for ((index, image), name) in (first..).zip(uncovered).zip(free_names(examination)) {
         let Some(guarded) = examination.places.get(image.guarded) else {
             continue;
         };
         let check = guarded.check(made.list(), index, name, image.policy, start);
-        size = size.saturating_add(made.size(&check));
+        size = size.saturating_add(size_of_fields).saturating_add(made.size_of_rest(&check));
         if size > ADDITIONS_MAX {
             return Err(WhyNot::TooLarge);
         }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::examination::{
-    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject,
+    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -17,88 +17,64 @@ use crate::shown::shown;
 pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     let work = examination.work();
     for places in images {
-        let (mut checks, mut gating) = (Vec::new(), Vec::new());
-        for (index, check) in examination.with_role(places, Role::Check) {
-            checks.push(index);
-            if work.is_gated_by(check.start, check.list == List::InitContainers) {
-                gating.push(index);
+        let checks: Vec<_> = examination.with_role(places, Role::Check).collect();
+        let gating = checks.iter().filter(|(_, check)| check.gates(work));
+        let strongest = gating.clone().map(|(_, check)| check.policy.now).max();
+        let first = gating.map(|(index, _)| *index).next();
+        if let Some(first) = first {
+            let guarded = first_of_strongest(examination.with_role(places, Role::Guarded));
+            if let Some((index, _)) =
+                guarded.filter(|(_, place)| strongest < Some(place.policy.now))
+            {
+                raise_to(examination, first, index);
             }
-        }
-        if !gating.is_empty() {
-            raise_gating(examination, places, &gating);
         } else if !checks.is_empty() {
-            raise_earlier(examination, places, &checks);
+            raise_earlier(examination, places);
         }
     }
 }
 
-/// Raises the first of the checks that gate the Pod, if all of them are weaker than a guarded place.
-fn raise_gating(examination: &mut Examination<'_>, places: &[usize], gating: &[usize]) {
-    let guarded = strongest_first(examination, places);
-    let policies =
-        gating.iter().filter_map(|check| Some(examination.places.get(*check)?.policy.now));
-    if let (Some(guarded), Some(first)) = (guarded.first(), gating.first())
-        && policies.max() < Some(guarded.policy)
-    {
-        raise_to(examination, *first, *guarded);
-    }
-}
-
-/// Compares each guarded place with the checks that it starts after. None of the checks gates the Pod.
-fn raise_earlier(examination: &mut Examination<'_>, places: &[usize], checks: &[usize]) {
-    let checks = Checks::of(examination, checks);
-    // The moment from which on everything starts after a raised check. Weaker places come later in this loop, so a raised
-    // check is strong enough for them.
+/// Compares each guarded place with the checks that it starts after, the strongest place first, equals in the order of the
+/// Pod. None of the checks gates the Pod.
+fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
+    let checks = Checks::of(examination, places);
+    let mut guarded: Vec<_> = examination.with_role(places, Role::Guarded).collect();
+    guarded.sort_by_key(|(_, place)| Reverse(place.policy.now));
+    let guarded: Vec<usize> = guarded.into_iter().map(|(index, _)| index).collect();
+    // The moment from which on everything starts after a raised check, which is strong enough for all later places of this
+    // loop.
     let mut raised_from: Option<Moment> = None;
-    for guarded in strongest_first(examination, places) {
-        if raised_from.is_some_and(|moment| moment <= guarded.moment) {
+    for index in guarded {
+        let Some(place) = examination.places.get(index) else { continue };
+        let starts_after = |from| place.start.moment >= Some(from);
+        if raised_from.is_some_and(starts_after) {
             continue;
         }
-        let earlier = checks.pulled_at(guarded.moment);
-        let mounted = examination.places.get(guarded.index).map(|place| checks.mounted_by(place));
-        let mounted = mounted.unwrap_or_default();
+        let pulled = checks.pulled_before(place);
+        let mounted = || checks.mounted_by(place);
         let policies =
-            mounted.iter().filter_map(|check| Some(examination.places.get(*check)?.policy.now));
-        if policies.chain(earlier.map(|pulled| pulled.strongest)).max() >= Some(guarded.policy) {
-            continue;
-        }
+            mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
+        let strongest = policies.chain(pulled.map(|pulled| pulled.strongest)).max();
         // Init containers come before volumes among the places, so the smallest index is that of the first check.
-        let first = mounted.into_iter().chain(earlier.map(|pulled| pulled.first)).min();
-        let Some(first) = first else { continue };
-        raise_to(examination, first, guarded);
-        let followers = examination.places.get(first).map(|check| check.start.followers);
-        if let Some(Followers::From(moment)) = followers {
-            raised_from = raised_from.into_iter().chain([moment]).min();
+        let first = mounted().chain(pulled.map(|pulled| pulled.first)).min();
+        let Some(first) = first.filter(|_| strongest < Some(place.policy.now)) else { continue };
+        if let Some(Followers::From(from)) =
+            examination.places.get(first).map(|check| check.start.followers)
+        {
+            raised_from = raised_from.into_iter().chain([from]).min();
         }
+        raise_to(examination, first, index);
     }
 }
 
 /// Raises a check to the pull policy of a guarded place.
-fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: Guarded) {
-    let name = examination.places.get(guarded.index).map(|place| place.name.to_string());
-    let weak = Weak { guarded: name.unwrap_or_default(), needed: guarded.policy };
+fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: usize) {
+    let Some(guarded) = examination.places.get(guarded) else { return };
+    let weak = Weak { guarded: guarded.name.to_string(), needed: guarded.policy.now };
     if let Some(check) = examination.places.get_mut(check) {
-        check.policy.set(guarded.policy, Rule::WeakCheck);
+        check.policy.set(weak.needed, Rule::WeakCheck);
     }
     examination.find(check, Subject::PullPolicy, Effect::Repairable, weak);
-}
-
-/// A guarded place.
-#[derive(Clone, Copy)]
-struct Guarded {
-    index: usize,
-    policy: PullPolicy,
-    moment: Moment,
-}
-
-/// The guarded places among these, the strongest first, equals in the order of the Pod.
-fn strongest_first(examination: &Examination<'_>, places: &[usize]) -> Vec<Guarded> {
-    let guarded = examination.with_role(places, Role::Guarded).filter_map(|(index, place)| {
-        Some(Guarded { index, policy: place.policy.now, moment: place.start.moment? })
-    });
-    let mut guarded: Vec<Guarded> = guarded.collect();
-    guarded.sort_by_key(|place| Reverse(place.policy));
-    guarded
 }
 
 /// The checks of one image.
@@ -145,17 +121,18 @@ impl Checks {
         Self { pulled, on_apps }
     }
 
-    /// All checks of init containers after which a place with this moment starts.
-    fn pulled_at(&self, moment: Moment) -> Option<Pulled> {
-        let count = self.pulled.partition_point(|pulled| pulled.from <= moment);
+    /// The checks of init containers after which a place starts.
+    fn pulled_before(&self, place: &Place<'_>) -> Option<Pulled> {
+        let starts_after = |pulled: &Pulled| Some(pulled.from) <= place.start.moment;
+        let count = self.pulled.partition_point(starts_after);
         self.pulled.get(count.checked_sub(1)?).copied()
     }
 
     /// The checks that only app containers mount, this one among them.
-    fn mounted_by(&self, app: &Place<'_>) -> Vec<usize> {
-        let is_app = app.list == List::Containers && !self.on_apps.is_empty();
-        let volumes = app.mounted_volumes().filter(|_| is_app);
-        volumes.filter_map(|volume| self.on_apps.get(volume).copied()).collect()
+    fn mounted_by(&self, place: &Place<'_>) -> impl Iterator<Item = usize> {
+        let is_app = place.list == List::Containers;
+        let volumes = place.mounted_volumes().filter(move |_| is_app);
+        volumes.filter_map(|volume| self.on_apps.get(volume).copied())
     }
 }
 
