@@ -2,7 +2,7 @@
 
 use super::list::LIST_MAX;
 use super::{Judged, Outcome};
-use crate::examination::{Examination, FailedLookup, Place, Reason};
+use crate::examination::{Examination, Place, Reason};
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -72,7 +72,7 @@ impl Warnings {
                 Outcome::IsRepaired | Outcome::Rejects => {}
             }
         }
-        for (image, FailedLookup { failure, action }) in &examination.failed_lookups {
+        for ((image, action), failure) in &examination.failed_lookups {
             let done = match action {
                 Action::Reject => continue,
                 Action::KeepTag => " (kept as it is)",
