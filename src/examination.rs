@@ -140,7 +140,7 @@ impl<'o> Examination<'o> {
     /// their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
         let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
-        let mut images: Vec<Vec<usize>> = Vec::new();
+        let mut images: Vec<Vec<usize>> = Vec::with_capacity(self.places.len());
         for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part())
         {
             let number = *numbers.entry(place.same_image()).or_insert(images.len());

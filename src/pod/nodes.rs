@@ -147,8 +147,9 @@ fn common<'o>(one: Option<&Vec<&'o str>>, other: Option<&Vec<&'o str>>) -> Allow
     let (Some(one), Some(other)) = (one, other) else {
         return one.or(other).cloned();
     };
-    let other: BTreeSet<&str> = other.iter().copied().collect();
-    Some(one.iter().copied().filter(|value| other.contains(value)).collect())
+    let mut others: BTreeSet<&str> = BTreeSet::new();
+    others.extend(other);
+    Some(one.iter().copied().filter(|value| others.contains(value)).collect())
 }
 
 /// The values of a part of a platform. None, once, stands for any value.

@@ -177,7 +177,8 @@ fn use_failure(
         || image.has_digest
         || has_answer
         || failure.class == Class::Limit;
-    let mut actions: BTreeMap<Action, Action> = BTreeMap::new();
+    // What is demanded, with what is done. There are three actions at most.
+    let mut actions: Vec<(Action, Action)> = Vec::new();
     for index in &image.places {
         let Some(place) = examination.places.get_mut(*index) else {
             continue;
@@ -186,7 +187,12 @@ fn use_failure(
             continue;
         };
         let demanded = action(lookup, failure.class);
-        let done = actions.entry(demanded).or_insert(Action::KeepTag);
+        if actions.iter().all(|(other, _)| *other != demanded) {
+            actions.push((demanded, Action::KeepTag));
+        }
+        let Some((_, done)) = actions.iter_mut().find(|(other, _)| *other == demanded) else {
+            continue;
+        };
         match demanded {
             // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
             Action::Reject if only_warns && image.has_digest && lookup.pins => {}
@@ -205,7 +211,7 @@ fn use_failure(
             Action::UseCached | Action::KeepTag => {}
         }
     }
-    for done in actions.into_values() {
+    for (_, done) in actions {
         examination.failed_lookups.insert((name.to_owned(), done), failure);
     }
 }

@@ -65,18 +65,15 @@ pub(super) fn find(examination: &mut Examination<'_>) {
             };
             let volumes = place.mounts.iter();
             let volumes = volumes.filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
-            let needed: Vec<_> =
-                [place].into_iter().chain(volumes.map(|(_, place)| *place)).collect();
-            let never = needed.iter().filter(|place| place.policy.before == PullPolicy::Never);
-            let never = never.filter(|_| *reason == NEVER);
+            let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());
+            for place in [place].into_iter().chain(volumes.map(|(_, place)| *place)) {
+                images.insert(place.shown_image().into_owned());
+                if *reason == NEVER && place.policy.before == PullPolicy::Never {
+                    never.insert(place.shown_name().into_owned());
+                }
+            }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
-            let stuck = Stuck {
-                reason,
-                help,
-                images: needed.iter().map(|place| place.shown_image().into_owned()).collect(),
-                never: never.map(|place| place.shown_name().into_owned()).collect(),
-                since: since.clone(),
-            };
+            let stuck = Stuck { reason, help, images, never, since: since.clone() };
             findings.push((index, Subject::Status { path, reason }, stuck));
         }
     }
