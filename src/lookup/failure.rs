@@ -55,9 +55,7 @@ impl Failure {
                 "was not looked up, because the policy server just got no usable answer from its registry"
             }
             Class::NoName => "can't be looked up, because the policy server can't read its name",
-            Class::Unknown => {
-                "can't be looked up, because its registry gives an answer that this policy doesn't know"
-            }
+            Class::Unknown => "can't be looked up for a reason that this policy doesn't know",
         };
         let status = self.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
         [problem, &status].concat()
@@ -72,12 +70,12 @@ impl Failure {
             Class::Denied => "correct its name, or give the PolicyServer a pull secret",
             Class::RateLimited => "try again later, or skip it with registry.skipImages",
             Class::Unreachable if self.status.is_some() => {
-                "try again later, or look at the policy server's log"
+                "try again later, or look for the cause in the policy server's log"
             }
-            // A registry with a certificate of its own, or without TLS, has to be named in the PolicyServer.
+            // The PolicyServer has to name a registry with its own certificate authority, and a registry without TLS.
             Class::Unreachable => {
-                "try again later, or look at the policy server's log and at sourceAuthorities and insecureSources of the \
-                 PolicyServer"
+                "try again later, or look for the cause in the policy server's log (TLS: sourceAuthorities, HTTP: \
+                 insecureSources)"
             }
             Class::NoName => "skip it with registry.skipImages",
             Class::Unknown => "look at the policy server's log",

@@ -57,19 +57,23 @@ impl<'o> Nodes<'o> {
 
     /// The platforms that the Pod asks for.
     pub(crate) fn platforms(self) -> Platforms<'o> {
-        let mut wanted = Vec::new();
+        let mut platforms = Platforms { wanted: Vec::new(), fields: self.fields };
         for Alternative { systems, architectures } in &self.alternatives {
-            let combinations = parts(architectures)
-                .flat_map(|architecture| parts(systems).map(move |os| Wanted { os, architecture }));
-            for platform in combinations.take(PLATFORMS_MAX) {
-                // Any operating system with any architecture is no platform.
-                if platform != Wanted::ANY && !wanted.contains(&platform) {
-                    wanted.push(platform);
+            let systems = parts(systems.as_ref());
+            for architecture in parts(architectures.as_ref()) {
+                for os in &systems {
+                    if platforms.wanted.len() == PLATFORMS_MAX {
+                        return platforms;
+                    }
+                    let platform = Wanted { os: *os, architecture };
+                    // Any operating system with any architecture is no platform.
+                    if platform != Wanted::ANY && !platforms.wanted.contains(&platform) {
+                        platforms.wanted.push(platform);
+                    }
                 }
             }
-            wanted.truncate(PLATFORMS_MAX);
         }
-        Platforms { wanted, fields: self.fields }
+        platforms
     }
 }
 
@@ -153,9 +157,8 @@ fn common<'o>(one: Option<&Vec<&'o str>>, other: Option<&Vec<&'o str>>) -> Allow
 }
 
 /// The values of a part of a platform. None, once, stands for any value.
-fn parts<'a, 'o>(allowed: &'a Allowed<'o>) -> impl Iterator<Item = Option<&'o str>> + use<'a, 'o> {
-    let any = allowed.is_none().then_some(None);
-    allowed.iter().flatten().copied().map(Some).chain(any)
+fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
+    allowed.map_or_else(|| vec![None], |values| values.iter().copied().map(Some).collect())
 }
 
 /// The terms of the required node affinity.

@@ -124,9 +124,7 @@ fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option
         }) else {
             continue;
         };
-        let tag =
-            if place.reference.is_ok_and(|image| image.tag().is_none()) { ":latest" } else { "" };
-        let with_tag = [&*place.image.now, tag].concat();
+        let with_tag = place.same_image().into_owned();
         let pinned = [&with_tag, "@", digest].concat();
         let policy = match place.settings.require_always {
             _ if is_immutable || place.policy.now == PullPolicy::Never => place.policy.now,
@@ -150,8 +148,11 @@ fn report_missing(
     platforms: &Platforms<'_>,
 ) {
     let spec = examination.request.kind.spec_path();
-    let fields = platforms.fields.iter().map(|field| format!("{spec}.{field}"));
-    let fields = fields.collect::<Vec<_>>().join(" or ");
+    let mut fields = String::new();
+    for field in &platforms.fields {
+        let or = if fields.is_empty() { "" } else { " or " };
+        fields.extend([or, spec, ".", field]);
+    }
     let effect = match examination.settings.registry.platform {
         Platform::Warn => Effect::OnlyWarning,
         Platform::Off | Platform::Reject => Effect::NotRepairable,
@@ -170,60 +171,58 @@ fn use_failure(
     failure: Failure,
     has_answer: bool,
 ) {
-    let only_warns = examination.settings.registry.platform == Platform::Warn;
+    // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
+    let only_warns = examination.settings.registry.platform == Platform::Warn && image.has_digest;
     // `UseCached` acts as `KeepTag` in three cases. The pull policies of an existing Pod can't change. A digest names the same
     // image wherever it comes from. If the digest came, or beyond the last lookup, the registry is healthy.
     let keeps_policy = examination.request.operation == Operation::PodUpdate
         || image.has_digest
         || has_answer
         || failure.class == Class::Limit;
-    // What is demanded, with what is done. There are three actions at most.
-    let mut actions: Vec<(Action, Action)> = Vec::new();
-    for index in &image.places {
-        let Some(place) = examination.places.get_mut(*index) else {
+    let demanded = |place: &Place<'_>| {
+        let lookup = place.settings.lookup?;
+        Some(match action(lookup, failure.class) {
+            Action::Reject if only_warns && lookup.pins => Action::KeepTag,
+            Action::UseCached if keeps_policy => Action::KeepTag,
+            action => action,
+        })
+    };
+    for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
+        let places = image.places.iter().copied();
+        let places = places
+            .filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
+        let places: Vec<usize> = places.collect();
+        let Some(first) = places.first() else {
             continue;
         };
-        let Some(lookup) = place.settings.lookup else {
-            continue;
-        };
-        let demanded = action(lookup, failure.class);
-        if actions.iter().all(|(other, _)| *other != demanded) {
-            actions.push((demanded, Action::KeepTag));
-        }
-        let Some((_, done)) = actions.iter_mut().find(|(other, _)| *other == demanded) else {
-            continue;
-        };
-        match demanded {
-            // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
-            Action::Reject if only_warns && image.has_digest && lookup.pins => {}
-            // The first place that has the image is told.
-            Action::Reject if *done == Action::Reject => {}
+        let done = match action {
             Action::Reject => {
-                *done = Action::Reject;
                 let effect = Effect::NotRepairable;
-                examination.find(*index, Subject::Image, effect, NoAnswer(failure));
+                examination.find(*first, Subject::Image, effect, NoAnswer(failure));
+                Action::Reject
             }
-            Action::UseCached if !keeps_policy && uses_cached(place) => {
-                *done = Action::UseCached;
-                let effect = Effect::Repairable;
-                examination.find(*index, Subject::PullPolicy, effect, NoDigest(failure));
-            }
-            Action::UseCached | Action::KeepTag => {}
-        }
-    }
-    for (_, done) in actions {
+            Action::UseCached => use_cached(examination, &places, failure),
+            Action::KeepTag => Action::KeepTag,
+        };
         examination.failed_lookups.insert((name.to_owned(), done), failure);
     }
 }
 
-/// Lets a place use the image that the node has: `Always` becomes `IfNotPresent`, except where `images.requireAlways`
-/// matches. Returns whether the place has changed.
-fn uses_cached(place: &mut Place<'_>) -> bool {
-    let changes = place.policy.now == PullPolicy::Always && place.settings.require_always.is_none();
-    if changes {
-        place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
+/// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where `images.requireAlways`
+/// matches. Returns `KeepTag` if nothing was lowered.
+fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
+    let mut action = Action::KeepTag;
+    for index in places {
+        let Some(place) = examination.places.get_mut(*index) else {
+            continue;
+        };
+        if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
+            place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
+            action = Action::UseCached;
+            examination.find(*index, Subject::PullPolicy, Effect::Repairable, NoDigest(failure));
+        }
     }
-    changes
+    action
 }
 
 /// A tag has to be pinned.

@@ -20,7 +20,8 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     let is_check = |place: &&Place<'_>| place.role == Role::Check;
     let others = || examination.places.iter().filter(|place| !is_check(place));
     let mut used = BTreeSet::new();
-    used.extend(others().flat_map(|place| [place.same_image_before(), place.same_image()]));
+    used.extend(others().map(Place::same_image_before));
+    used.extend(others().filter(|place| place.is_changed()).map(Place::same_image));
     let is_stale = |check: &Place<'_>| {
         !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
     };

@@ -113,10 +113,16 @@ struct Stuck {
     reason: &'static str,
     help: &'static str,
     /// The image of the container, and those of the volumes that it mounts, as a sentence shows them.
-    images: BTreeSet<String>,
+    images: Vec<String>,
     /// The names of those that have `Never`, if this is the reason.
-    never: BTreeSet<String>,
+    never: Vec<String>,
     since: Option<String>,
+}
+
+/// The texts, each once.
+fn joined(texts: &[String], separator: &str) -> String {
+    let texts: BTreeSet<&str> = texts.iter().map(|text| &**text).collect();
+    texts.into_iter().collect::<Vec<_>>().join(separator)
 }
 
 impl Reason for Stuck {
@@ -125,17 +131,17 @@ impl Reason for Stuck {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let images: Vec<&str> = self.images.iter().map(|image| &**image).collect();
+        let images = joined(&self.images, " or ");
         let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
-        format!("{} waits for {} ({}{since})", place.shown_name(), images.join(" or "), self.reason)
+        format!("{} waits for {} ({}{since})", place.shown_name(), images, self.reason)
     }
 
     fn help(&self, place: &Place<'_>) -> String {
         if self.reason != NEVER {
             return self.help.to_owned();
         }
-        let never: Vec<&str> = self.never.iter().map(|name| &**name).collect();
-        let never = if never.is_empty() { place.shown_name() } else { never.join(" and ").into() };
+        let never = joined(&self.never, " and ");
+        let never = if never.is_empty() { &*place.shown_name() } else { &never };
         format!("make the Pod anew with IfNotPresent for {never}, {}", self.help)
     }
 }
