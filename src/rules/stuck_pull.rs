@@ -113,16 +113,14 @@ struct Stuck {
     reason: &'static str,
     help: &'static str,
     /// The image of the container, and those of the volumes that it mounts, as a sentence shows them.
-    images: Vec<String>,
+    images: BTreeSet<String>,
     /// The names of those that have `Never`, if this is the reason.
-    never: Vec<String>,
+    never: BTreeSet<String>,
     since: Option<String>,
 }
 
-/// The texts, each once.
-fn joined(texts: &[String], separator: &str) -> String {
-    let texts: BTreeSet<&str> = texts.iter().map(|text| &**text).collect();
-    texts.into_iter().collect::<Vec<_>>().join(separator)
+fn joined(texts: &BTreeSet<String>, separator: &str) -> String {
+    texts.iter().map(|text| &**text).collect::<Vec<_>>().join(separator)
 }
 
 impl Reason for Stuck {
