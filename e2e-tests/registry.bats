@@ -102,13 +102,8 @@ ROWS
   done
 }
 
-@test "the host stops waiting for a slow registry at its time limit" {
-  "$KWCTL" run --help | grep -q -- --oci-timeout-seconds || skip "$KWCTL has no time limit for registries"
-  lookup "$FAULTY/slow/app:1" '{}' --oci-timeout-seconds 1
-  same class unreachable "$failure"
-}
-
 @test "an allow-list of host capabilities" {
+  real_host || skip "KWCTL=kwctl runs this: xtask has no such list"
   while read -r granted class; do
     row=$granted
     lookup "$REGISTRY/app:1" '{}' --allowed-host-capabilities ${granted/none/}

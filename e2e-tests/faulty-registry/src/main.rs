@@ -6,7 +6,6 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
 
 /// An index without images, and its digest.
 const MANIFEST: &str =
@@ -16,8 +15,6 @@ const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
 /// A text with the words of other failures, a line break and control characters of a terminal.
 const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
-/// Longer than any time limit in the tests.
-const SLOW: Duration = Duration::from_secs(4);
 
 fn main() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -123,10 +120,6 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
         // Clients request `/v2/` to find out whether this is a registry.
         "" => HttpAnswer::new("200 OK", "application/json", "{}"),
         "works" => manifest().with(header, DIGEST),
-        "slow" => {
-            thread::sleep(SLOW);
-            manifest().with(header, DIGEST)
-        }
         "no-digest" => manifest(),
         "bad-digest" => manifest().with(header, "sha256:nonsense"),
         "page" => HttpAnswer::new("200 OK", HTML, PAGE),

@@ -410,7 +410,7 @@ test("the table of answers shows the effect of an outage", async ({ playground }
   await expect(page.locator("#diff .cm-changedLine", { hasText: digest }).first()).toBeVisible();
 
   const answers: [string, RegExp, RegExp][] = [
-    ["unreachable", /rejected/, /my-app:v1.2.3.* gives no answer/],
+    ["unreachable", /rejected/, /my-app:v1.2.3.* no usable answer/],
     ["not found", /rejected/, /my-app:v1.2.3 does not exist/],
     ["denied", /allowed/, /my-app:v1.2.3.* credentials/],
     ["rate limited", /allowed/, /my-app:v1.2.3.* rate/],
