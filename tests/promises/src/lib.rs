@@ -9,9 +9,10 @@
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
+//! | [`small_pods`] | all small Pods |
 //!
-//! The module `words` has the definitions of *check*, *guarded* and *covered*. It shares no code with this
-//! policy, so that a mistake in one of the two is noticed.
+//! The module `words` has the definitions of *check* and *guarded*, and `kubelet` is a kubelet in miniature. They share no
+//! code with this policy, so that a mistake in one of them is noticed.
 
 pub mod answers;
 pub mod corpus;
@@ -21,10 +22,12 @@ mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;
+mod kubelet;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
 pub mod random;
 mod requests;
 mod settings;
+pub mod small_pods;
 mod words;
