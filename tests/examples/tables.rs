@@ -181,41 +181,6 @@ impl Tables {
         });
         table(&columns, rows)
     }
-
-    fn table_of_availability(&self) -> String {
-        let columns = [
-            "file",
-            "objects",
-            "start: one registry more",
-            "start: one less",
-            "restart of a container: one registry more",
-            "restart of a container: one less",
-            "registries away: fewer containers start",
-            "registries away: more containers start",
-        ];
-        let rows = self.policies.iter().filter(|policy| policy.is_mutating()).map(|policy| {
-            let objects = self.stored(policy, Registries::Up);
-            let counts = [
-                objects.len(),
-                count(&objects, |before, after| {
-                    !asked_at_start(after).is_subset(&asked_at_start(before))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_start(before).is_subset(&asked_at_start(after))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_restart(after).is_subset(&asked_at_restart(before))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_restart(before).is_subset(&asked_at_restart(after))
-                }),
-                count(&objects, |before, after| started(after) < started(before)),
-                count(&objects, |before, after| started(after) > started(before)),
-            ];
-            [policy.file.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
-        });
-        table(&columns, rows)
-    }
 }
 
 fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
@@ -240,7 +205,6 @@ fn the_tables_of_the_readme_are_up_to_date() {
     for (name, table) in [
         ("pairs", tables.table_of_pairs()),
         ("incidents", tables.table_of_incidents()),
-        ("availability", tables.table_of_availability()),
     ] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
