@@ -10,15 +10,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::admission::{Policy, Registries, admit};
-use super::corpus::{
-    asked_at_restart, asked_at_start, may_run_an_old_image, requests, started, waits,
-};
+use super::corpus::{may_run_an_old_image, requests, waits};
 
 const FIRST: &str = "consistent-pull-policy-every-pod-volumes";
 const SECOND: &str = "consistent-pull-policy-second-policy";
 
 /// What the tables are made of.
-pub(super) struct Tables {
+struct Tables {
     /// The policies that the API server calls.
     policies: Vec<Policy>,
     requests: Vec<Sample>,
@@ -32,7 +30,7 @@ struct Sample {
 }
 
 impl Tables {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let mut policies = super::policies();
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
@@ -88,7 +86,7 @@ impl Tables {
     }
 
     /// For each pair of files that select a common object: the number of objects on which they don't stand together.
-    pub(super) fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
+    fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
         let mut pairs = BTreeMap::new();
         for (index, one) in self.policies.iter().enumerate() {
             for other in &self.policies[index + 1..] {
@@ -136,7 +134,7 @@ impl Tables {
     }
 
     /// The largest number of objects in which a container may run an old image because of the policy.
-    pub(super) fn with_old_images(&self, policy: &Policy) -> usize {
+    fn with_old_images(&self, policy: &Policy) -> usize {
         let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
         let counts = registries.map(|registries| {
             count(&self.stored(policy, registries), |before, after| {
