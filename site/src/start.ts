@@ -175,7 +175,8 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   return { style: "good", sentence: `Every container starts${copies}.${served}` };
 }
 
-const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "node";
+/** Whether a container starts, or a volume is pulled. */
+export const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "node";
 
 /** Says which steps wait, why, and in which state Kubernetes shows them. */
 function waits(found: Step[], howLong = ""): string {
