@@ -4,9 +4,12 @@
 //! once. Then all app containers start. A container pulls its image volumes and then its own image when it starts. What
 //! failed is tried again, until nothing changes any more. A place is known by its index in [`Pod::places`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::image::{PullPolicy, on_node};
+use serde_json::Value;
+
+use crate::image::{PullPolicy, Reference, on_node};
+use crate::settings::Settings;
 use crate::words::{List, Pod};
 
 /// What a node has under the name of an image. A newer copy is greater.
@@ -171,6 +174,46 @@ impl Kubelet {
             containers.iter().map(move |container| (container.place, stage))
         })
     }
+}
+
+/// Where a program that compares itself with this kubelet starts a Pod.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Whether the node has a copy of every image.
+    pub copies: bool,
+    /// The images that are not in their registries.
+    pub missing: BTreeSet<String>,
+}
+
+/// The images of a Pod, by the names under which a node keeps them. `None` if an image can't be parsed, or if a pull policy
+/// is not set.
+#[must_use]
+pub fn images(spec: &Value) -> Option<BTreeSet<String>> {
+    let pod = Pod::read(spec, Settings(&Value::Null));
+    let is_clear =
+        |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
+    let names = pod
+        .places
+        .iter()
+        .map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
+    names.collect()
+}
+
+/// The names of the containers of a Pod that start.
+#[must_use]
+pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
+    let pod = Pod::read(spec, Settings(&Value::Null));
+    let mut images = Images::default();
+    let kubelet = Kubelet::of(&pod, &mut images);
+    let mut by_number: Vec<(&String, &usize)> = images.0.iter().collect();
+    by_number.sort_by_key(|(_, number)| **number);
+    let world = by_number.iter().map(|(image, _)| Whereabouts {
+        node: if surroundings.copies { OnNode::Old } else { OnNode::None },
+        is_in_registry: !surroundings.missing.contains(*image),
+    });
+    let result = kubelet.start(&world.collect(), None);
+    let started = pod.places.iter().zip(&result.started).filter(|(_, got)| got.is_some());
+    started.map(|(place, _)| place.name.to_owned()).collect()
 }
 
 /// For a Pod with many images, no more worlds are made from this number on.

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`promises`] | the promises, and the function that tries them |
+//! | [`kubelet`] | a kubelet in miniature |
 //! | [`generate`] | random requests, settings and answers of registries |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
@@ -12,7 +13,7 @@
 //! | [`small_pods`] | all small Pods |
 //! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
-//! The module `words` has the definitions of *check* and *guarded*, and `kubelet` is a kubelet in miniature. They share no
+//! The module `words` has the definitions of *check* and *guarded*, and [`kubelet`] knows none of these words. They share no
 //! code with this policy, so that a mistake in one of them is noticed.
 
 pub mod answers;
@@ -24,7 +25,7 @@ mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;
-mod kubelet;
+pub mod kubelet;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
