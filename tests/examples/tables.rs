@@ -200,10 +200,9 @@ fn the_tables_of_the_readme_are_up_to_date() {
     let readme = fs::read_to_string(&path).expect("the README of the examples");
     let mut written = readme.clone();
     let tables = Tables::new();
-    for (name, table) in [
-        ("pairs", tables.table_of_pairs()),
-        ("incidents", tables.table_of_incidents()),
-    ] {
+    for (name, table) in
+        [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())]
+    {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
         let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");

@@ -18,10 +18,10 @@ fn words(text: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// The texts of an object or of settings.
+/// The words in the texts of an object or of settings.
 fn texts<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
     match value {
-        Value::String(text) => drop(found.insert(text)),
+        Value::String(text) => found.extend(words(text)),
         Value::Array(list) => list.iter().for_each(|one| texts(one, found)),
         Value::Object(object) => object.values().for_each(|one| texts(one, found)),
         _ => {}
