@@ -162,15 +162,35 @@ webhook() {
     | '"${3:-.}" | kubectl apply --filename - >/dev/null
 }
 
+# page_block HEADING LANGUAGE [NUMBER]: the first, or NUMBERth, code block of this language in a section of
+# docs/operations.md.
+page_block() {
+  awk -v heading="## $1" -v fence="\`\`\`$2" -v number="${3:-1}" '
+    /^## / && !inside { here = ($0 == heading) }
+    here && !inside && substr($0, match($0, /[^ ]/)) ~ /^```/ {
+      inside = 1; indent = match($0, /[^ ]/); wanted = substr($0, indent) == fence && ++found == number; next
+    }
+    inside && substr($0, indent) == "```" { inside = wanted = 0 }
+    wanted { print substr($0, indent); printed = 1 }
+    END { exit !printed }
+  ' docs/operations.md || { echo "docs/operations.md has no such block: $*" >&2 && false; }
+}
+
+# acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/operations.md. The
+# first one may time out.
+acts() {
+  bash -c "$(page_block "When new settings act" console | sed "s#/NAME#/$1#")"
+}
+
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
 # Without Kubewarden's controller, it registers the policies as the controller does. remove_examples takes all out.
 apply_example() {
-  local condition policy name
+  local policy name
   example "$@" >>"$RUN/applied"
   if [[ -z ${POLICY_SERVER:-} ]]; then
     example "$@" | kubectl apply --filename -
-    for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
-      example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
+    for name in $(example "$@" | gojq --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name'); do
+      acts "$name"
     done
     return
   fi
