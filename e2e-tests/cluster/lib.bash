@@ -49,15 +49,20 @@ in_registry() {
   esac
 }
 
-# image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
+# image NAME:TAG...: pushes images that no other test and no node has. A second call moves the tag to another image.
 image() {
   local name
   for name; do
-    jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
+    jq --arg name "$NS/$name" --arg number "$RANDOM$RANDOM" '.config.Labels = {$name, $number}' "$RUN/config.json" >"$RUN/image/config.json"
     tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
     skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "$(in_registry "$name")"
     images+=("$name")
   done
+}
+
+# digest NAME:TAG: the digest that this tag has in the registry.
+digest() {
+  skopeo inspect --tls-verify=false --format '{{.Digest}}' "$(in_registry "$1")"
 }
 
 delete_image() {

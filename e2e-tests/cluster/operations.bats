@@ -4,8 +4,7 @@
 #   INSTALL_KUBEWARDEN  installs Kubewarden's chart with the flags in HELM_ARGS (else Kubewarden has to be there)
 #   CONTROLLER          `$CONTROLLER 0` stops Kubewarden's controller, `$CONTROLLER 1` starts it, where it is not the
 #                       Deployment of Kubewarden's chart
-#   REGISTRY_OF_MODULES `$REGISTRY_OF_MODULES 0` stops the registry, `$REGISTRY_OF_MODULES 1` starts it (else the tests of a
-#                       registry that is away are skipped)
+#   STOP_REGISTRY       stops the registry, and START_REGISTRY starts it (else it is there all the time)
 load lib
 
 name=consistent-pull-policy-agent-stack-k8s
@@ -27,7 +26,7 @@ setup_file() {
 teardown_file() {
   kubectl uncordon --selector kubernetes.io/os
   controller 1
-  registry_of_modules 1
+  ${START_REGISTRY:-true} 3>&-
   kubectl delete --ignore-not-found "$policy" "$wrong"
   kubectl delete --ignore-not-found policyserver pull-policy
 }
@@ -66,10 +65,6 @@ kwctl() {
 # controller 0|1: stops or starts Kubewarden's controller, here the Deployment of Kubewarden's chart.
 controller() {
   ${CONTROLLER:-kubectl scale --namespace kubewarden deployment admission-controller --replicas} "$1" 3>&-
-}
-
-registry_of_modules() {
-  [[ -z ${REGISTRY_OF_MODULES:-} ]] || $REGISTRY_OF_MODULES "$1" 3>&-
 }
 
 # repaired, warned, untouched: what happens to a Pod with a weak check.
@@ -215,16 +210,16 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
 }
 
 @test "An emergency: only warnings, while the registry of the modules is away: the old settings act" {
-  [[ -v REGISTRY_OF_MODULES ]] || skip "REGISTRY_OF_MODULES is not set (see the comment at the top)"
+  [[ -v STOP_REGISTRY ]] || skip "STOP_REGISTRY is not set (see the comment at the top)"
   kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Fix"}}}'
   page "When new settings act"
-  registry_of_modules 0
+  ${STOP_REGISTRY:-true} 3>&-
   page "An emergency" 2
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
   page "An emergency" 1
   within 2 untouched
-  registry_of_modules 1
+  ${START_REGISTRY:-true} 3>&-
 }
 
 @test "An emergency: the policy server is away, so selected Pods are rejected, and the policy is deleted" {
@@ -248,13 +243,13 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
 @test "An emergency: Kubewarden's controller and the registry of the modules are away" {
   page "Turn it on"
   page "When new settings act"
-  registry_of_modules 0
+  ${STOP_REGISTRY:-true} 3>&-
   controller 0
   within 60 not kubectl patch "$policy" --dry-run=server --type merge --patch '{"spec": {"backgroundAudit": false}}'
   repaired
   page "An emergency" 3
   within 10 untouched
-  registry_of_modules 1
+  ${START_REGISTRY:-true} 3>&-
   controller 1
   kubectl wait --for=delete --timeout=120s "$policy"
   untouched
