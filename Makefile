@@ -1,4 +1,4 @@
-# `make` lists the targets. The targets need Rust and a C compiler. hack/setup.sh installs everything else,
+# `make` lists the targets. The targets need Rust from rustup, and a C compiler. hack/setup.sh installs everything else,
 # or says what to install.
 
 .DEFAULT_GOAL := help
@@ -48,7 +48,7 @@ help: ## List the targets
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
 	@echo "Compiling the tools and this policy. The first time, this takes three minutes."
-	@log=$$($(MAKE) --no-print-directory annotated-policy.wasm 2>&1) || { echo "$$log" >&2; exit 1; }
+	@hack/alive.sh $(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" show
 
 # `make check` needs no root, no npm, no browser and no WebAssembly. It tests this policy as a crate: the unit tests,
@@ -57,8 +57,15 @@ run: setup-cargo ## Build, and show what this policy does with real Pods
 check: setup-cargo fmt ## The checks of two minutes: format, lints, unit tests, rows, promises
 	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
+# Before each part, a line has its name and its number. After the last part, a table has their times.
+PARTS := setup fmt packaging tests-and-module e2e-tests budgets site-tests
+
 .PHONY: test
-test: setup fmt packaging tests-and-module e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
+test: $(foreach part,$(PARTS),begin-$(part) $(part)) ## All checks of a change: also the module, the budgets and the page
+	@hack/parts.sh end
+
+begin-%:
+	@hack/parts.sh begin "$*" $(PARTS)
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -143,6 +150,11 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 		--test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
 		-- --lib --test policy --test rows --test promises
 
+# README's commands, on a machine that has only what README says that they need. As root, with debootstrap.
+.PHONY: fresh-machine
+fresh-machine: ## README's commands in a new Debian, without and with rustup (half an hour)
+	@hack/fresh-machine.sh
+
 .PHONY: deep-tests
 deep-tests: lint monitoring soak release-tests mutants ## The checks that CI runs each week
 
@@ -189,11 +201,9 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# `cargo xtask` would build it too, but without the message that the first build takes longer. xtask compiles the client of
-# registries when it needs it for the first time.
+# xtask compiles the client of registries when it needs it for the first time.
 .PHONY: xtask
 xtask: setup-cargo
-	@[ -x "$(XTASK)" ] || echo "First build: the tools are compiled once, then the module."
 	@$(LINTED) $(CARGO) build --profile xtask --package xtask
 	@[ ! -x "$(TARGET_DIR)/xtask/registry-client" ] || $(CARGO) build --quiet --profile xtask --package registry-client
 

@@ -50,8 +50,7 @@ kwctl() {
 
 cargo() {
   case $2 in
-    show) "$XTASK" show --module annotated-policy.wasm "${@:3}" ;;
-    run | schema) "$XTASK" "${@:2}" ;;
+    show | run) "$XTASK" "${@:2}" ;;
   esac
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
-# tells how to install the others. If every program is there and new enough, it has no output.
+# tells how to install the others. If every program is there and new enough, it has no output. Nothing of this
+# project is compiled before it has ended.
 #
 #   hack/setup.sh [cargo] [components] [packages] [site] [browser] [sbom] [deny] [mutants]
 #
-#   cargo       a recent Rust and a linker: checked, never installed
-#   components  rustfmt and clippy: checked, because rustup installs them with Rust (rust-toolchain.toml)
+#   cargo       a recent Rust with the target of the module, if rustup is there; a linker is only checked
+#   components  rustfmt and clippy, if rustup is there
 #   packages    the programs of the end-to-end tests, as Debian packages
 #   site        the playground's npm packages, and Node.js if it is missing or too old
 #   browser     Chromium for the playground's tests, as a Debian package
@@ -40,12 +41,34 @@ quietly() {
   return "$status"
 }
 
+# rustup installs nothing by itself while this script looks at what is there. So each installation is announced.
+export RUSTUP_AUTO_INSTALL=0
+
+# from_rustup WHAT COMMAND...: installs a part of Rust with this command of rustup.
+from_rustup() {
+  local what=$1 sysroot
+  shift
+  # The rustc on the PATH can come from elsewhere although rustup is there. It doesn't use what rustup installs.
+  # Without the toolchain of rust-toolchain.toml, rustup's rustc doesn't run.
+  if ! have rustup ||
+    { sysroot=$(rustc --print sysroot 2>/dev/null) && ! [[ $(rustup which rustc 2>&1) -ef $sysroot/bin/rustc ]]; }; then
+    fail "Rust doesn't have $what, and rustup did not install this Rust" \
+      "install Rust from https://rustup.rs, open a new shell, and run this again" \
+      "or install what is missing as you installed Rust (with rustup it is: rustup $*)"
+  fi
+  echo "Installing $what: rustup $*"
+  # rustup shows its progress. A backtrace would hide its error.
+  RUST_BACKTRACE=0 rustup "$@" ||
+    fail "rustup could not install $what (its output is above)" "when the network is there, run: rustup $*"
+}
+
 check_cargo() {
   if ! have cargo || ! have rustc; then
     fail "Rust is not installed: there is no cargo on the PATH" \
       "install it from https://rustup.rs, open a new shell, and run this again"
   fi
 
+  rustc --version >/dev/null 2>&1 || from_rustup "the toolchain of rust-toolchain.toml" toolchain install
   local needed version
   needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
   version=$(rustc --version | cut -d ' ' -f 2)
@@ -56,12 +79,14 @@ check_cargo() {
 
   have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
     "Debian, Ubuntu: apt-get install build-essential" "macOS: xcode-select --install"
+
+  local target=wasm32-unknown-unknown
+  [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || from_rustup "the target $target" target add "$target"
 }
 
 check_components() {
   { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 ||
-    fail "rustfmt or clippy is missing" "rustup adds them: rustup toolchain install" \
-      "if rustup did not install Rust: add them with the tool that did, or install Rust from https://rustup.rs"
+    from_rustup "rustfmt and clippy" component add rustfmt clippy
 }
 
 # Debian's package docker-registry starts a registry on port 5000 when it is installed, and at every boot.

@@ -97,7 +97,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
-        message: is_rejected.then(|| sentences::message(rejecting())),
+        message: is_rejected.then(|| sentences::message(&findings)),
         mutated_object: None,
         warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
         audit_annotations: (!annotations.is_empty()).then_some(annotations),

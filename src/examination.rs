@@ -43,19 +43,11 @@ pub(crate) struct Examination<'o> {
     pub(crate) first_init: Option<usize>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Vec<Finding<'o>>,
-    /// The lookups that failed or were not made, by the normalised image.
-    pub(crate) failed_lookups: BTreeMap<String, FailedLookup>,
+    /// The lookups that failed or were not made: the normalised image and what was done about it, and why there is no
+    /// answer.
+    pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
     /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,
-}
-
-/// A lookup that failed, or that was not made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FailedLookup {
-    /// Why there is no answer.
-    pub(crate) failure: Failure,
-    /// What was done about it.
-    pub(crate) action: Action,
 }
 
 impl<'o> Examination<'o> {
@@ -148,7 +140,7 @@ impl<'o> Examination<'o> {
     /// their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
         let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
-        let mut images: Vec<Vec<usize>> = Vec::new();
+        let mut images: Vec<Vec<usize>> = Vec::with_capacity(self.places.len());
         for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part())
         {
             let number = *numbers.entry(place.same_image()).or_insert(images.len());

@@ -6,8 +6,7 @@ mod session;
 
 use oci_spec::image::ImageIndex;
 
-pub use self::failure::Class;
-pub(crate) use self::failure::Failure;
+pub(crate) use self::failure::{Class, Failure};
 pub(crate) use self::host::Host;
 pub(crate) use self::session::{Question, Session};
 

@@ -1,4 +1,4 @@
-//! The JSON Schema of the settings, which editors use. `every_setting_is_listed.rs` compares its settings, values
+//! The JSON Schema of the settings, which the playground uses. `every_setting_is_listed.rs` compares its settings, values
 //! and defaults with the documentation and with the form.
 
 use consistent_pull_policy::settings::Settings;

@@ -96,12 +96,12 @@ YAML
     started "$1" "127.0.0.1:$port"
 }
 
-# start_faulty_registry: starts the registry that fails on demand, and prints its address.
+# start_faulty_registry NAME [private]: starts the registry that fails on demand, and prints its address.
 start_faulty_registry() {
   local port
-  start faulty "${XTASK%/*}/faulty-registry"
-  port=$(port_of faulty '1s/^\([0-9]*\)$/\1/p') &&
-    started faulty "127.0.0.1:$port"
+  start "$1" "${XTASK%/*}/faulty-registry" "${@:2}"
+  port=$(port_of "$1" '1s/^\([0-9]*\)$/\1/p') &&
+    started "$1" "127.0.0.1:$port"
 }
 
 # started NAME ADDRESS: lets hosts use the registry without TLS. Prints its address.

@@ -4,7 +4,7 @@ declare module "virtual:policy-module" {
   export default base64;
 }
 
-/** The JSON Schema of the settings, as `cargo xtask schema` prints it. */
+/** The JSON Schema of the settings, as `xtask/schema.rs` prints it. */
 declare module "virtual:settings-schema" {
   const schema: import("./settings.ts").Schema;
   export default schema;

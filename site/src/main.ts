@@ -11,11 +11,11 @@ import type { HostCall } from "./host.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
 import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
-import { showAudit, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
+import { showAnnotations, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import { PlanView } from "./plan-view.ts";
 import { bytes, compiled, Ended, Runner, TimedOut } from "./policy.ts";
 import type { Table } from "./registry.ts";
-import { title, type Verdict, verdict } from "./report.ts";
+import { isRepaired, title, type Verdict, verdict } from "./report.ts";
 import { RegistryView } from "./registry-view.ts";
 import { locate, readSettings } from "./settings.ts";
 import { DEFAULT_CHOICES, StartView } from "./start-view.ts";
@@ -191,7 +191,7 @@ function nothing(words: Verdict, about: string) {
   byId("told").replaceChildren();
   byId("places").replaceChildren();
   start.show(undefined);
-  for (const id of ["pod", "diff-section", "pod-diff-section", "audit-section", "away"]) {
+  for (const id of ["pod", "diff-section", "pod-diff-section", "annotations-section", "away"]) {
     byId(id).hidden = true;
   }
 }
@@ -245,7 +245,7 @@ async function show(mine: number, item: Item) {
   showStart();
   showChanged("diff", "The object that comes out, with what changed", shown);
   showChanged("pod-diff", "The Pod that comes out, with what changed", shownPod);
-  byId("audit-section").hidden = !showAudit(byId("audit"), [shown, shownPod]);
+  byId("annotations-section").hidden = !showAnnotations(byId("annotations"), [shown, shownPod]);
   await showAway();
 }
 
@@ -271,7 +271,7 @@ function showStart() {
   const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
   if (!drawn || !before || !starts) return start.show(undefined);
   const { answer, invalid } = drawn;
-  const after = podSpec(answer.mutated_object);
+  const after = isRepaired(answer) ? podSpec(answer.mutated_object) : undefined;
   start.show({ before, after, rejected: !answer.accepted, invalid });
 }
 

@@ -1,9 +1,9 @@
-/** Shows an answer: verdict, message, warnings, the table of places, and the audit annotations. */
+/** Shows an answer: verdict, message, warnings, the table of places, and the annotations. */
 
 import { h } from "./dom.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { shortDigest } from "./image.ts";
-import { RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts";
+import { ownAnnotations, RULES, type Row, rows, rulesOf, title, type Verdict } from "./report.ts";
 
 const DOCS = "https://github.com/consistent-pull-policy/consistent-pull-policy/blob/main/docs";
 
@@ -122,14 +122,21 @@ function image({ image, imageBefore }: Row): (Node | string)[] {
 }
 
 /**
- * Shows the audit annotations of each answer as indented JSON. With two answers, the title of the
- * object is above the annotations of each answer. Returns whether there is any annotation.
+ * Shows the annotations that each answer writes, into the audit log and into the Pod, as indented
+ * JSON. With two answers, the title of the object is above the annotations of each answer. Returns
+ * whether there is any annotation.
  */
-export function showAudit(target: HTMLElement, evaluations: (Evaluation | undefined)[]): boolean {
+export function showAnnotations(
+  target: HTMLElement,
+  evaluations: (Evaluation | undefined)[],
+): boolean {
   const found = evaluations.filter((one) => one !== undefined);
   target.replaceChildren();
   for (const { item, answer } of found) {
-    const annotations = Object.entries(answer.audit_annotations ?? {});
+    const annotations = [
+      ...Object.entries(answer.audit_annotations ?? {}),
+      ...ownAnnotations(answer),
+    ];
     if (annotations.length === 0) continue;
     if (found.length > 1) target.append(h("h3", {}, title(item)));
     target.append(...annotations.map(([key, json]) => annotation(key, json)));

@@ -5,7 +5,7 @@
  */
 
 import type { Evaluation } from "./evaluate.ts";
-import { changesOf, rulesOf } from "./report.ts";
+import { changesOf, isRepaired, rulesOf } from "./report.ts";
 
 export type Outcome = "rejected" | "changed" | "warned" | "allowed";
 
@@ -31,7 +31,7 @@ export function planRow({ item, answer }: Pick<Evaluation, "item" | "answer">): 
   const changes = changesOf(answer);
   const outcome: Outcome = !answer.accepted
     ? "rejected"
-    : answer.mutated_object !== undefined
+    : isRepaired(answer)
       ? "changed"
       : answer.warnings?.length
         ? "warned"

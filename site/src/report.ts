@@ -63,6 +63,15 @@ function annotation<T>(answer: Answer, key: string): T[] {
   }
 }
 
+/** This policy's annotations of the object that comes out: the record, and the warnings. */
+export function ownAnnotations(answer: Answer): [string, string][] {
+  const annotations = at(answer.mutated_object, "metadata", "annotations");
+  return Object.entries(isObject(annotations) ? annotations : {}).filter(
+    (entry): entry is [string, string] =>
+      entry[0].startsWith("consistent-pull-policy/") && typeof entry[1] === "string",
+  );
+}
+
 export const changesOf = (answer: Answer) => annotation<Change>(answer, "changes");
 export const findingsOf = (answer: Answer) => annotation<Finding>(answer, "findings");
 
@@ -73,6 +82,13 @@ export const RULES = new Map(
     sentence?.replace(/`|\[|\]\([^)]*\)/g, ""),
   ]),
 );
+
+/**
+ * Whether this policy repaired the object. An annotation with warnings is no repair: with no other
+ * change, the Pod starts as it came in.
+ */
+export const isRepaired = (answer: Answer) =>
+  answer.mutated_object !== undefined && changesOf(answer).length > 0;
 
 /** The rules with a finding or a change, in alphabetical order. */
 export function rulesOf(answer: Answer): string[] {
@@ -87,7 +103,7 @@ export function verdict(answer: Answer): Verdict {
   if (!answer.accepted) {
     return { words: `rejected${answer.code ? ` (${answer.code})` : ""}`, style: "bad" };
   }
-  if (answer.mutated_object !== undefined) return { words: "allowed, repaired", style: "notice" };
+  if (isRepaired(answer)) return { words: "allowed, repaired", style: "notice" };
   if (answer.warnings?.length) return { words: "allowed, with warnings", style: "notice" };
   return { words: "allowed, unchanged", style: "good" };
 }

@@ -2,8 +2,8 @@
  * How a Pod starts on a node: first init containers one after the other, then app containers
  * together. For each image, the node asks the registry, uses its own copy of the image, or waits.
  *
- * As observed on kubelet 1.36 with containerd, an image volume is pulled before the container that
- * mounts it starts. A node keeps an image under the name that is written in the Pod. It asks the
+ * As observed on kubelet 1.36 with containerd, a container's image volumes are pulled before it
+ * starts, for each container that mounts them. A node keeps an image under the name that is written in the Pod. It asks the
  * registry again if the image has another spelling.
  */
 
@@ -41,7 +41,7 @@ export type Step = {
   kind: "init" | "sidecar" | "app" | "volume";
   /** Whether this is an init container, or a volume that an init container mounts. */
   early: boolean;
-  /** The start order. App containers share one number. A volume has its container's number. */
+  /** The start order. App containers share one number. A volume has its container's. */
   slot: number;
   image: string;
   policy: string;
@@ -58,9 +58,11 @@ export function namesOf(specs: (JsonObject | undefined)[], invalid: ReadonlySet<
   return [...new Set(images.map(imageName))];
 }
 
-/** The steps of the start of a Pod, in their order. */
+/**
+ * The steps of the start of a Pod, in their order. A container has a step for each image volume
+ * that it mounts, and then its own.
+ */
 export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step[] {
-  const steps: Step[] = [];
   const volumes = new Map<string, JsonObject>();
   for (const volume of listAt(spec, "volumes")) {
     const name = textAt(volume, "name");
@@ -71,14 +73,8 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   // `docker.io/library/nginx`.
   const onNode = new Set<string>();
   let up = scenario.registry !== "away";
-  let stuck = false;
 
-  const states = (image: string) => ({
-    missing: scenario.missing.has(imageName(image)),
-    invalid: scenario.invalid.has(image),
-  });
-  const pull = (image: string, policy: string): Fate => {
-    const { missing, invalid } = states(image);
+  const pull = ({ image, policy, missing, invalid }: Step): Fate => {
     if (invalid) return "waits";
     const key = nodeName(image);
     const there = scenario.copies || onNode.has(key);
@@ -89,44 +85,59 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
     return "registry";
   };
 
-  const start = (container: Json, kind: "init" | "sidecar" | "app", slot: number) => {
-    const early = kind !== "app";
-    let fate: Fate | undefined = stuck ? "never" : undefined;
-    for (const mount of listAt(container, "volumeMounts")) {
-      const name = textAt(mount, "name") ?? "";
+  const stepsOf = (container: Json, kind: "init" | "sidecar" | "app", slot: number): Step[] => {
+    const step = (kind: Step["kind"], name = "", image = "", policy = ""): Step => ({
+      ...{ name, kind, slot, image, policy, fate: "never" },
+      early: slot < initContainers.length,
+      missing: scenario.missing.has(imageName(image)),
+      invalid: scenario.invalid.has(image),
+    });
+    const mounted = new Set(
+      listAt(container, "volumeMounts").map((it) => textAt(it, "name") ?? ""),
+    );
+    const steps = [...mounted].flatMap((name) => {
       const volume = volumes.get(name);
-      if (!volume) continue;
-      // A volume is pulled once, for the first container that mounts it. If this pull waits, no
-      // container that mounts the volume starts.
-      const pulled = steps.find((step) => step.kind === "volume" && step.name === name);
-      if (pulled) {
-        if (pulled.fate === "waits") fate = "never";
-        continue;
-      }
-      const image = textAt(volume, "reference") ?? "";
-      const policy = textAt(volume, "pullPolicy") ?? "";
-      const outcome = fate ?? pull(image, policy);
-      const volumeStep = { name, kind: "volume", early, slot, image, policy } as const;
-      steps.push({ ...volumeStep, ...states(image), fate: outcome });
-      if (outcome === "waits") fate = "never";
-    }
-    const image = textAt(container, "image") ?? "";
-    const policy = textAt(container, "imagePullPolicy") ?? "";
-    const name = textAt(container, "name") ?? "";
-    const outcome = fate ?? pull(image, policy);
-    steps.push({ name, kind, early, slot, image, policy, ...states(image), fate: outcome });
+      return volume
+        ? [step("volume", name, textAt(volume, "reference"), textAt(volume, "pullPolicy"))]
+        : [];
+    });
+    const [name, image, policy] = ["name", "image", "imagePullPolicy"].map((key) =>
+      textAt(container, key),
+    );
+    return [...steps, step(kind, name, image, policy)];
   };
 
-  const init = listAt(spec, "initContainers");
-  init.forEach((container, slot) => {
-    const kind = textAt(container, "restartPolicy") === "Always" ? "sidecar" : "init";
-    start(container, kind, slot);
-    stuck ||= steps.some((step) => step.fate === "waits");
-  });
+  /**
+   * Starts containers side by side. What waits is tried again: a pull of one container can bring
+   * the image of another. Returns whether all of them started.
+   */
+  const start = (containers: Step[][]): boolean => {
+    let waiting = containers.flat();
+    let before: number;
+    do {
+      before = waiting.length;
+      for (const steps of containers) {
+        for (const step of steps) {
+          if (hasStarted(step)) continue;
+          const isHeld = steps.some((it) => it.kind === "volume" && !hasStarted(it));
+          step.fate = isHeld && step.kind !== "volume" ? "never" : pull(step);
+        }
+      }
+      waiting = waiting.filter((step) => !hasStarted(step));
+    } while (waiting.length > 0 && waiting.length < before);
+    return waiting.length === 0;
+  };
+
+  const initContainers = listAt(spec, "initContainers");
+  const init = initContainers.map((container, slot) =>
+    stepsOf(container, textAt(container, "restartPolicy") === "Always" ? "sidecar" : "init", slot),
+  );
+  const apps = listAt(spec, "containers").map((it) => stepsOf(it, "app", init.length));
+  // Each init container starts alone, if the one before it has started.
+  const started = init.every((steps) => start([steps]));
   if (scenario.registry === "lost") up = false;
-  // The app containers start side by side, so no app container waits for another.
-  for (const container of listAt(spec, "containers")) start(container, "app", init.length);
-  return steps;
+  if (started) start(apps);
+  return [...init, ...apps].flat();
 }
 
 export type Ending = { style: "good" | "notice" | "bad"; sentence: string };
@@ -164,7 +175,8 @@ export function ending(steps: Step[], scenario: Scenario): Ending {
   return { style: "good", sentence: `Every container starts${copies}.${served}` };
 }
 
-const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "node";
+/** Whether a container starts, or a volume is pulled. */
+export const hasStarted = (step: Step) => step.fate === "registry" || step.fate === "node";
 
 /** Says which steps wait, why, and in which state Kubernetes shows them. */
 function waits(found: Step[], howLong = ""): string {
@@ -180,9 +192,12 @@ function waits(found: Step[], howLong = ""): string {
   return `${names(found)} ${verb(found, "wait")}${howLong} (${reason})${why}`;
 }
 
-const names = (found: Step[]) =>
-  shortList(found.map(({ kind, name }) => (kind === "volume" ? `volume ${name}` : name)));
-const verb = (found: Step[], plural: string) => (found.length > 1 ? plural : `${plural}s`);
+/** The names of steps. A volume that several containers mount is named once. */
+const namesIn = (found: Step[]) => [
+  ...new Set(found.map(({ kind, name }) => (kind === "volume" ? `volume ${name}` : name))),
+];
+const names = (found: Step[]) => shortList(namesIn(found));
+const verb = (found: Step[], plural: string) => (namesIn(found).length > 1 ? plural : `${plural}s`);
 
 function shortList(all: string[]): string {
   const shown = all.slice(0, 3);

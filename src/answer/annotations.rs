@@ -20,12 +20,12 @@ pub(super) fn annotations(
 ) -> HashMap<String, String> {
     let of_findings = findings.iter().map(|judged| json(&FindingEntry::of(examination, judged)));
     let lookups = &examination.failed_lookups;
-    let of_lookups = lookups.iter().map(|(image, lookup)| {
+    let of_lookups = lookups.iter().map(|((image, action), failure)| {
         json(&LookupEntry {
             image: shown(image),
-            failure: lookup.failure.class.id(),
-            asked: lookup.failure.was_asked,
-            action: lookup.action,
+            failure: failure.class.id(),
+            asked: failure.was_asked,
+            action: *action,
         })
     });
     let lists = [

@@ -24,12 +24,17 @@ pub(super) fn edits(
     changes: &Changes<'_, '_>,
     warnings: &[String],
 ) -> Vec<Edit> {
-    if changes.count() == 0 && warnings.is_empty() {
-        return Vec::new();
+    let mut edits = Vec::new();
+    // An annotation that an update wrote would be one more change of the Pod.
+    if examination.request.creates {
+        let annotations = annotations(changes, warnings, &examination.metadata);
+        edits.extend(annotations.map(|(key, value)| Edit::Annotate { key, value }));
+    }
+    if changes.count() == 0 {
+        return edits;
     }
     let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();
     let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index());
-    let mut edits = Vec::new();
     for place in examination.places.iter().filter(|place| !place.is_added()) {
         let source = if place.list == List::Volumes { "/image" } else { "" };
         let set = |key, value: &str| Edit::Set {
@@ -44,11 +49,6 @@ pub(super) fn edits(
         if policy.changed_by.is_some() {
             edits.push(set(place.list.policy_key(), policy.now.as_str()));
         }
-    }
-    // An annotation that an update wrote would be one more change of the Pod.
-    if examination.request.creates {
-        let annotations = annotations(changes, warnings, &examination.metadata);
-        edits.extend(annotations.map(|(key, value)| Edit::Annotate { key, value }));
     }
     if let Some(additions) = &examination.additions {
         let added = || examination.places.iter().filter(|place| place.is_added());

@@ -21,6 +21,10 @@ pub(super) fn annotations(
     warnings: &[String],
     metadata: &Metadata<'_>,
 ) -> impl Iterator<Item = (&'static str, String)> {
+    let mut written = Vec::new();
+    if changes.count() == 0 && warnings.is_empty() {
+        return written.into_iter();
+    }
     let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
     let others = metadata.annotations().filter(|(key, _)| !own.contains(key));
     let others = others.map(|(key, value)| size(key, value.as_str()));
@@ -34,8 +38,9 @@ pub(super) fn annotations(
         .map_or_else(|| stored(CHANGES_ANNOTATION), |text| size(CHANGES_ANNOTATION, Some(text)));
     let room = room.saturating_sub(size_of_record).saturating_sub(WARNINGS_ANNOTATION.len());
     let warnings = with_earlier(warnings, metadata, room);
-    let record = record.map(|record| (CHANGES_ANNOTATION, record));
-    record.into_iter().chain(warnings.map(|warnings| (WARNINGS_ANNOTATION, warnings)))
+    written.extend(record.map(|record| (CHANGES_ANNOTATION, record)));
+    written.extend(warnings.map(|warnings| (WARNINGS_ANNOTATION, warnings)));
+    written.into_iter()
 }
 
 /// The size of an annotation, in bytes. 0 if it is missing.
@@ -74,19 +79,22 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, usize)> {
 /// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new and fits.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     let earlier = metadata.annotation(WARNINGS_ANNOTATION).and_then(|text| list(text, '"'));
-    let earlier = earlier.unwrap_or_default();
-    let mut known: BTreeSet<String> = earlier.iter().map(|&text| text.to_owned()).collect();
-    let new = warnings.iter().map(json).filter(|warning| known.insert(warning.clone()));
-    let mut all = earlier.join(",");
-    let before = all.len();
-    for warning in new {
-        let size = all.len().saturating_add(warning.len()).saturating_add("[,]".len());
+    let mut all = earlier.unwrap_or_default();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    known.extend(&all);
+    let warnings: Vec<String> = warnings.iter().map(json).collect();
+    let (count, mut size) = (all.len(), "[]".len());
+    for entry in &all {
+        size = size.saturating_add(entry.len()).saturating_add(",".len());
+    }
+    for warning in warnings.iter().filter(|warning| known.insert(warning)) {
+        size = size.saturating_add(warning.len()).saturating_add(",".len());
         if size > room.min(LIST_MAX) {
             break;
         }
-        all.extend([if all.is_empty() { "" } else { "," }, &warning]);
+        all.push(warning);
     }
-    (all.len() > before).then(|| ["[", &all, "]"].concat())
+    (all.len() > count).then(|| ["[", &all.join(","), "]"].concat())
 }
 
 /// The elements of a JSON list. None if an element begins otherwise.

@@ -2,7 +2,7 @@
 
 use super::list::LIST_MAX;
 use super::{Judged, Outcome};
-use crate::examination::{Examination, FailedLookup, Place, Reason};
+use crate::examination::{Examination, Place, Reason};
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -16,16 +16,21 @@ fn sentence(reason: &dyn Reason, place: &Place<'_>) -> String {
     format!("{}: {}", reason.problem(place), reason.help(place))
 }
 
-/// The message of a rejection because of these findings: a sentence for each, the most important first.
-pub(super) fn message<'j>(findings: impl Iterator<Item = &'j Judged<'j, 'j>>) -> String {
-    let mut findings: Vec<_> = findings.collect();
+/// The findings, the most important first.
+fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'e, 'o>> {
+    let mut findings: Vec<_> = findings.iter().collect();
     findings.sort_by_key(|judged| judged.finding.reason.rule());
-    let mut sentences: Vec<String> = findings
-        .iter()
-        .take(SENTENCES_MAX)
-        .map(|one| sentence(&*one.finding.reason, one.place))
-        .collect();
-    match findings.len().saturating_sub(SENTENCES_MAX) {
+    findings
+}
+
+/// The message of a rejection: a sentence for each finding that rejects, the most important first.
+pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
+    let mut rejecting = by_importance(findings);
+    rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
+    let shown = rejecting.iter().take(SENTENCES_MAX);
+    let mut sentences: Vec<String> =
+        shown.map(|judged| sentence(&*judged.finding.reason, judged.place)).collect();
+    match rejecting.len().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
         hidden => sentences.push(format!("and {hidden} more findings")),
@@ -54,10 +59,8 @@ impl Warnings {
         findings: &[Judged<'_, '_>],
         is_repaired: bool,
     ) -> Self {
-        let mut findings: Vec<_> = findings.iter().collect();
-        findings.sort_by_key(|judged| judged.finding.reason.rule());
         let mut warnings = Self::default();
-        for Judged { finding, place, outcome } in findings {
+        for Judged { finding, place, outcome } in by_importance(findings) {
             let reason = &*finding.reason;
             match outcome {
                 Outcome::Warns if is_repaired && place.is_changed() => {
@@ -72,7 +75,7 @@ impl Warnings {
                 Outcome::IsRepaired | Outcome::Rejects => {}
             }
         }
-        for (image, FailedLookup { failure, action }) in &examination.failed_lookups {
+        for ((image, action), failure) in &examination.failed_lookups {
             let done = match action {
                 Action::Reject => continue,
                 Action::KeepTag => " (kept as it is)",

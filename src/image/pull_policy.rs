@@ -19,6 +19,9 @@ pub enum PullPolicy {
 }
 
 impl PullPolicy {
+    /// All values, the strongest first.
+    pub(crate) const STRONGEST_FIRST: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
+
     /// The value as it is written in an object.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,8 +33,7 @@ impl PullPolicy {
 
     /// Reads a value as the API server does: upper and lower case must match.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut all = [Self::Always, Self::IfNotPresent, Self::Never].into_iter();
-        all.find(|policy| policy.as_str() == text)
+        Self::STRONGEST_FIRST.into_iter().find(|policy| policy.as_str() == text)
     }
 
     /// The server default: the pull policy that the API server writes if none is set. None stands for an image that

@@ -5,7 +5,9 @@
 pub(crate) struct Failure {
     /// The class of the failure.
     pub(crate) class: Class,
-    /// Whether the host was called.
+    /// The HTTP status of the registry's answer, if the host tells it.
+    status: Option<u16>,
+    /// Whether the registry was asked.
     pub(crate) was_asked: bool,
     /// The host capability of the call that failed or was not made.
     pub(crate) capability: &'static str,
@@ -14,7 +16,14 @@ pub(crate) struct Failure {
 impl Failure {
     /// A lookup that was not made.
     pub(super) const fn not_asked(class: Class, capability: &'static str) -> Self {
-        Self { class, was_asked: false, capability }
+        Self { class, status: None, was_asked: false, capability }
+    }
+
+    /// A lookup that failed, with the host's error text.
+    pub(super) fn of(text: &str, capability: &'static str) -> Self {
+        let (class, status) = classify(text);
+        let was_asked = !matches!(class, Class::NotGranted | Class::NoName);
+        Self { class, status, was_asked, capability }
     }
 
     /// Whether the same lookup may succeed later. It can't if the image doesn't exist, or if the request has too many images.
@@ -33,15 +42,23 @@ impl Failure {
             }
             Class::Limit => "was not looked up, because a request makes at most 20 lookups",
             Class::NotFound => "does not exist in its registry",
-            Class::Denied => "can't be looked up with the policy server's credentials",
+            Class::Denied => {
+                "does not exist, or can't be read with the policy server's credentials"
+            }
             Class::RateLimited => {
                 "can't be looked up, because its registry limits the rate of requests"
             }
-            Class::Unreachable if self.was_asked => "has a registry that gives no answer",
-            Class::Unreachable => "was not looked up, because its registry just gave no answer",
-            Class::Unknown => "has a registry whose answer this policy doesn't understand",
+            Class::Unreachable if self.was_asked => {
+                "can't be looked up, because the policy server gets no usable answer from its registry"
+            }
+            Class::Unreachable => {
+                "was not looked up, because the policy server just got no usable answer from its registry"
+            }
+            Class::NoName => "can't be looked up, because the policy server can't read its name",
+            Class::Unknown => "can't be looked up for a reason that this policy doesn't know",
         };
-        problem.to_owned()
+        let status = self.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+        [problem, &status].concat()
     }
 
     /// What a person can do about it.
@@ -50,9 +67,17 @@ impl Failure {
             Class::NotGranted => "add it to hostCapabilities of the PolicyServer",
             Class::Limit => "name fewer images in registry.images",
             Class::NotFound => "correct its tag or repository",
-            Class::Denied => "give the PolicyServer a pull secret",
+            Class::Denied => "correct its name, or give the PolicyServer a pull secret",
             Class::RateLimited => "try again later, or skip it with registry.skipImages",
-            Class::Unreachable => "try again later",
+            Class::Unreachable if self.status.is_some() => {
+                "try again later, or look for the cause in the policy server's log"
+            }
+            // The PolicyServer has to name a registry with its own certificate authority, and a registry without TLS.
+            Class::Unreachable => {
+                "try again later, or look for the cause in the policy server's log (TLS: sourceAuthorities, HTTP: \
+                 insecureSources)"
+            }
+            Class::NoName => "skip it with registry.skipImages",
             Class::Unknown => "look at the policy server's log",
         }
     }
@@ -60,7 +85,7 @@ impl Failure {
 
 /// The classes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// The tag, digest or repository does not exist.
     NotFound,
     /// The registry denies access: 401 or 403.
@@ -69,6 +94,8 @@ pub enum Class {
     RateLimited,
     /// The registry is not available: no connection, DNS, TLS, time-out, 5xx.
     Unreachable,
+    /// The host can't read the name of the image, so no registry was asked. Hosts read no IPv6 addresses.
+    NoName,
     /// Any other failure.
     Unknown,
     /// The host doesn't grant this policy a capability that the lookup needs. The registry did not fail.
@@ -77,26 +104,34 @@ pub enum Class {
     Limit,
 }
 
-/// A phrase in an error text, and the class that the rest of the text has.
-type Phrase = (&'static str, fn(&str) -> Class);
+/// Reads the text after a phrase: the class, and the HTTP status.
+type Reader = fn(&str) -> (Class, Option<u16>);
 
 /// The phrases that decide the class. Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
-const PHRASES: [Phrase; 5] = [
-    ("has not been granted access", |_| Class::NotGranted),
-    ("Not authorized:", |_| Class::Denied),
-    ("error sending request for url", |_| Class::Unreachable),
-    ("Server error: url", Class::of_status),
-    ("OCI API errors: [", Class::of_message),
+const PHRASES: [(&str, Reader); 7] = [
+    ("has not been granted access", |_| (Class::NotGranted, None)),
+    // The answer 401, whatever it says.
+    ("Not authorized:", |_| (Class::Denied, Some(401))),
+    ("error sending request for url", |_| (Class::Unreachable, None)),
+    ("Server error: url", of_status),
+    ("OCI API errors: [", |text| (of_message(text), None)),
+    ("invalid reference format", |_| (Class::NoName, None)),
+    ("repository name must", |_| (Class::NoName, None)),
 ];
+
+/// The rest of an error that has a code and no message.
+const NO_MESSAGE: &str = "OCI API error: ]";
 
 /// Words in the message of a registry. The first that a message contains decides its class. They come from messages of
 /// distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and Artifact Registry.
-const WORDS: [(&str, Class); 21] = [
+const WORDS: [(&str, Class); 23] = [
     ("rate limit", Class::RateLimited),
     ("too many requests", Class::RateLimited),
     ("toomanyrequests", Class::RateLimited),
     ("rate exceeded", Class::RateLimited),
     ("not authorized", Class::Denied),
+    ("not have permission", Class::Denied),
+    ("may require 'docker login'", Class::Denied),
     ("manifest unknown", Class::NotFound),
     ("not known to registry", Class::NotFound),
     ("not known to the registry", Class::NotFound),
@@ -123,39 +158,44 @@ impl Class {
             Self::Denied => "denied",
             Self::RateLimited => "rateLimited",
             Self::Unreachable => "unreachable",
-            Self::Unknown => "unknown",
+            Self::NoName | Self::Unknown => "unknown",
             Self::NotGranted => "notGranted",
             Self::Limit => "limit",
         }
     }
+}
 
-    /// The class of a host's error text. The phrase that comes first decides, because the registry's own message comes
-    /// later and can contain any other phrase.
-    pub fn of(text: &str) -> Self {
-        let found = PHRASES.into_iter().filter_map(|(phrase, class)| {
-            let (before, after) = text.split_once(phrase)?;
-            Some((before.len(), class, after))
-        });
-        let first = found.min_by_key(|(position, ..)| *position);
-        first.map_or(Self::Unknown, |(_, class, after)| class(after))
-    }
+/// The class of a host's error text, and the HTTP status in it. The phrase that comes first decides, because the registry's
+/// own message comes later and can contain any other phrase.
+fn classify(text: &str) -> (Class, Option<u16>) {
+    let found = PHRASES.into_iter().filter_map(|(phrase, read)| {
+        let (before, after) = text.split_once(phrase)?;
+        Some((before.len(), read, after))
+    });
+    let first = found.min_by_key(|(position, ..)| *position);
+    first.map_or((Class::Unknown, None), |(_, read, after)| read(after))
+}
 
-    /// The class of the HTTP status in a text such as ` …, code: 404, message: …`.
-    fn of_status(text: &str) -> Self {
-        let status = text.split_once(", code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-        match status {
-            Some(401 | 403) => Self::Denied,
-            Some(404) => Self::NotFound,
-            Some(429) => Self::RateLimited,
-            Some(500..=599) => Self::Unreachable,
-            _ => Self::Unknown,
-        }
-    }
+/// Reads a text such as ` …, code: 404, message: …`.
+fn of_status(text: &str) -> (Class, Option<u16>) {
+    let status = text.split_once(", code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+    let class = match status {
+        Some(401 | 403) => Class::Denied,
+        Some(404) => Class::NotFound,
+        Some(429) => Class::RateLimited,
+        Some(500..=599) => Class::Unreachable,
+        _ => Class::Unknown,
+    };
+    (class, status)
+}
 
-    /// The class of the first line of a registry's message. `oci-client` doesn't print the registry's error code.
-    fn of_message(text: &str) -> Self {
-        let message = text.lines().next().unwrap_or_default().to_ascii_lowercase();
-        let mut words = WORDS.into_iter();
-        words.find(|(word, _)| message.contains(word)).map_or(Self::Unknown, |(_, class)| class)
+/// Reads the first line of a registry's message. `oci-client` doesn't print the registry's error code, so an error without a
+/// message could have any code. Nearly always it is the code of something that doesn't exist.
+fn of_message(text: &str) -> Class {
+    if text.starts_with(NO_MESSAGE) {
+        return Class::NotFound;
     }
+    let message = text.lines().next().unwrap_or_default().to_ascii_lowercase().replace('_', " ");
+    let mut words = WORDS.into_iter();
+    words.find(|(word, _)| message.contains(word)).map_or(Class::Unknown, |(_, class)| class)
 }

@@ -30,14 +30,14 @@ pub(crate) struct Session<'c> {
     answers: BTreeMap<String, Result<String, Failure>>,
     /// The registries that gave no answer.
     away: BTreeSet<String>,
-    /// The capability that the host refuses.
-    refused: Option<&'static str>,
+    /// The capabilities that the host refuses.
+    refused: BTreeSet<&'static str>,
 }
 
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
     pub(crate) fn new(client: &'c mut dyn Client) -> Self {
-        Self { client, answers: BTreeMap::new(), away: BTreeSet::new(), refused: None }
+        Self { client, answers: BTreeMap::new(), away: BTreeSet::new(), refused: BTreeSet::new() }
     }
 
     /// Asks for the digest of an image. This is one lookup.
@@ -48,7 +48,7 @@ impl<'c> Session<'c> {
         if let Some(answer) = self.answers.get(question.image) {
             return answer.clone();
         }
-        self.may_ask(question)?;
+        self.may_ask(question, MANIFEST_DIGEST)?;
         if self.answers.len() == LOOKUPS_MAX {
             return Err(Failure::not_asked(Class::Limit, MANIFEST_DIGEST));
         }
@@ -66,31 +66,33 @@ impl<'c> Session<'c> {
     /// # Errors
     /// The host got no index from the registry.
     pub(crate) fn index(&mut self, question: Question<'_>) -> Result<Option<ImageIndex>, Failure> {
-        self.may_ask(question)?;
+        self.may_ask(question, OCI_MANIFEST)?;
         let index = self.client.index(question.image);
         index.map_err(|text| self.failed(question, &text, OCI_MANIFEST))
     }
 
-    fn may_ask(&self, question: Question<'_>) -> Result<(), Failure> {
-        if let Some(capability) = self.refused {
+    fn may_ask(&self, question: Question<'_>, capability: &'static str) -> Result<(), Failure> {
+        if self.refused.contains(capability) {
             return Err(Failure::not_asked(Class::NotGranted, capability));
         }
         if self.away.contains(question.registry) {
-            return Err(Failure::not_asked(Class::Unreachable, MANIFEST_DIGEST));
+            return Err(Failure::not_asked(Class::Unreachable, capability));
         }
         Ok(())
     }
 
     /// Classifies an error. Remembers a registry that gives no answer, or a capability that the host refuses.
     fn failed(&mut self, question: Question<'_>, text: &str, capability: &'static str) -> Failure {
-        let class = Class::of(text);
-        match class {
+        let failure = Failure::of(text, capability);
+        match failure.class {
             Class::Unreachable => {
                 self.away.insert(question.registry.to_owned());
             }
-            Class::NotGranted => self.refused = Some(capability),
+            Class::NotGranted => {
+                self.refused.insert(capability);
+            }
             _ => {}
         }
-        Failure { class, was_asked: true, capability }
+        failure
     }
 }

@@ -1,71 +1,175 @@
-//! The nodes that a Pod asks for: their operating system, and their platforms.
+//! The nodes that a Pod asks for: their platforms, and whether all of them run Windows.
 //!
 //! A value of a wrong shape is ignored here, because the API server refuses such an object.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use oci_spec::image::{Arch, Os, Platform};
 use serde_json::Value;
 
-const ARCH_LABEL: &str = "kubernetes.io/arch";
-const OS_LABEL: &str = "kubernetes.io/os";
-/// An older name of [`OS_LABEL`], which kubelets still set.
-const OLD_OS_LABEL: &str = "beta.kubernetes.io/os";
-const WINDOWS: &str = "windows";
+/// The labels of a node's operating system. Kubelets set both.
+const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+/// The labels of a node's architecture. Kubelets set both.
+const ARCH_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
 
 /// The largest number of platforms that are compared. Made-up platforms can't hide another one, because no image exists
 /// for a made-up platform.
 const PLATFORMS_MAX: usize = 32;
 
-/// Whether a Pod is for Windows nodes. `spec.os.name`, the `nodeSelector` and the required node affinity are asked in this
-/// order. The first that names an operating system decides.
-pub(super) fn is_windows(spec: &Value, os_name: Option<&str>) -> bool {
-    let labels = [OS_LABEL, OLD_OS_LABEL];
-    let os_name = os_name.filter(|name| !name.is_empty());
-    if let Some(os) = os_name.or_else(|| labels.into_iter().find_map(|label| selected(spec, label)))
-    {
-        return os == WINDOWS;
+/// The nodes that a Pod asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes<'o> {
+    /// What each term of the required node affinity allows together with the other fields. The scheduler may choose any
+    /// term. A term that no node matches is left out. Without terms, what the other fields allow.
+    alternatives: Vec<Alternative<'o>>,
+    /// The fields that ask for an operating system or an architecture.
+    fields: Vec<&'static str>,
+}
+
+impl<'o> Nodes<'o> {
+    /// Reads `spec.os.name`, the `nodeSelector` and the required node affinity.
+    pub(super) fn of(spec: &'o Value, os_name: Option<&'o str>) -> Self {
+        let os_name = os_name.filter(|name| !name.is_empty());
+        let name = Alternative { systems: os_name.map(|name| vec![name]), architectures: None };
+        let selector = Alternative::of_selector(spec);
+        let terms: Vec<_> = affinity_terms(spec).iter().map(Alternative::of_term).collect();
+        let fields = [
+            ("os.name", name.asks()),
+            ("nodeSelector", selector.asks()),
+            ("affinity", terms.iter().any(Alternative::asks)),
+        ];
+        let others = name.and(&selector);
+        let mut alternatives: Vec<_> = terms.iter().map(|term| term.and(&others)).collect();
+        if alternatives.is_empty() {
+            alternatives.push(others);
+        }
+        alternatives.retain(Alternative::is_possible);
+        let fields = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
+        Self { alternatives, fields: fields.collect() }
     }
-    let is_windows =
-        |term| labels.iter().any(|label| allowed(term, label).is_some_and(|os| os == [WINDOWS]));
-    let terms = affinity_terms(spec);
-    !terms.is_empty() && terms.iter().all(is_windows)
+
+    /// Whether all of them run Windows.
+    pub(crate) fn run_windows(&self) -> bool {
+        let is_windows = |one: &Alternative<'_>| one.systems.as_deref() == Some(&["windows"]);
+        !self.alternatives.is_empty() && self.alternatives.iter().all(is_windows)
+    }
+
+    /// The platforms that the Pod asks for.
+    pub(crate) fn platforms(self) -> Platforms<'o> {
+        let mut platforms = Platforms { wanted: Vec::new(), fields: self.fields };
+        for Alternative { systems, architectures } in &self.alternatives {
+            let systems = parts(systems.as_ref());
+            for architecture in parts(architectures.as_ref()) {
+                for os in &systems {
+                    if platforms.wanted.len() == PLATFORMS_MAX {
+                        return platforms;
+                    }
+                    let platform = Wanted { os: *os, architecture };
+                    // Any operating system with any architecture is no platform.
+                    if platform != Wanted::ANY && !platforms.wanted.contains(&platform) {
+                        platforms.wanted.push(platform);
+                    }
+                }
+            }
+        }
+        platforms
+    }
 }
 
-/// The value of a label in the `nodeSelector`.
-fn selected<'o>(spec: &'o Value, label: &str) -> Option<&'o str> {
-    spec.get("nodeSelector")?.get(label)?.as_str()
+/// The values of a label that are allowed, each once. None stands for any value.
+type Allowed<'o> = Option<Vec<&'o str>>;
+
+/// The operating systems and architectures that are allowed at the same time.
+#[derive(Clone, Debug, Default)]
+struct Alternative<'o> {
+    systems: Allowed<'o>,
+    architectures: Allowed<'o>,
 }
 
-/// The terms of the required node affinity. They are alternatives: the scheduler may choose any term.
+impl<'o> Alternative<'o> {
+    fn of_selector(spec: &'o Value) -> Self {
+        let mut alternative = Self::default();
+        let selected = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
+        for (label, value) in selected {
+            if let Some(value) = value.as_str() {
+                alternative.narrow(label, vec![value]);
+            }
+        }
+        alternative
+    }
+
+    /// Reads a term of the node affinity. Only the operator `In` counts.
+    fn of_term(term: &'o Value) -> Self {
+        let mut alternative = Self::default();
+        let text = |expression: &'o Value, key| expression.get(key).and_then(Value::as_str);
+        for expression in elements(term.get("matchExpressions")) {
+            if let (Some(label), Some("In")) =
+                (text(expression, "key"), text(expression, "operator"))
+            {
+                let values = elements(expression.get("values")).iter().filter_map(Value::as_str);
+                alternative.narrow(label, values.collect());
+            }
+        }
+        alternative
+    }
+
+    /// Allows only these values of a label.
+    fn narrow(&mut self, label: &str, values: Vec<&'o str>) {
+        let allowed = if OS_LABELS.contains(&label) {
+            &mut self.systems
+        } else if ARCH_LABELS.contains(&label) {
+            &mut self.architectures
+        } else {
+            return;
+        };
+        let mut seen = BTreeSet::new();
+        let values = values.into_iter().filter(|value| seen.insert(*value)).collect();
+        *allowed = common(allowed.as_ref(), Some(&values));
+    }
+
+    /// What both allow.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            systems: common(self.systems.as_ref(), other.systems.as_ref()),
+            architectures: common(self.architectures.as_ref(), other.architectures.as_ref()),
+        }
+    }
+
+    const fn asks(&self) -> bool {
+        self.systems.is_some() || self.architectures.is_some()
+    }
+
+    fn is_possible(&self) -> bool {
+        let is_empty = |allowed: &Allowed<'_>| allowed.as_ref().is_some_and(Vec::is_empty);
+        !is_empty(&self.systems) && !is_empty(&self.architectures)
+    }
+}
+
+/// The values that two lists have in common.
+fn common<'o>(one: Option<&Vec<&'o str>>, other: Option<&Vec<&'o str>>) -> Allowed<'o> {
+    let (Some(one), Some(other)) = (one, other) else {
+        return one.or(other).cloned();
+    };
+    let mut others: BTreeSet<&str> = BTreeSet::new();
+    others.extend(other);
+    Some(one.iter().copied().filter(|value| others.contains(value)).collect())
+}
+
+/// The values of a part of a platform. None, once, stands for any value.
+fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
+    allowed.map_or_else(|| vec![None], |values| values.iter().copied().map(Some).collect())
+}
+
+/// The terms of the required node affinity.
 fn affinity_terms(spec: &Value) -> &[Value] {
-    let terms = spec
-        .pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms")
-        .and_then(Value::as_array);
-    terms.map_or(&[], Vec::as_slice)
+    elements(spec.pointer(
+        "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
+    ))
 }
 
-/// The values of a label that all `In` expressions of a term have in common. None if there is no such expression.
-fn allowed<'o>(term: &'o Value, label: &str) -> Option<Vec<&'o str>> {
-    let expressions = term.get("matchExpressions")?.as_array()?.iter();
-    let mut lists = expressions
-        .filter(|expression| expression.get("key").and_then(Value::as_str) == Some(label));
-    let mut lists = lists
-        .by_ref()
-        .filter(|expression| expression.get("operator").and_then(Value::as_str) == Some("In"));
-    let mut common = values(lists.next()?);
-    let mut seen = BTreeSet::new();
-    common.retain(|value| seen.insert(*value));
-    for list in lists {
-        let others: BTreeSet<&str> = values(list).into_iter().collect();
-        common.retain(|value| others.contains(value));
-    }
-    Some(common)
-}
-
-fn values(expression: &Value) -> Vec<&str> {
-    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-    values.filter_map(Value::as_str).collect()
+fn elements(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A platform that a Pod asks for. A part that is not set allows any value.
@@ -76,6 +180,8 @@ pub(crate) struct Wanted<'o> {
 }
 
 impl Wanted<'_> {
+    const ANY: Self = Self { os: None, architecture: None };
+
     /// Whether a platform is this one.
     pub(crate) fn is(&self, platform: &Platform) -> bool {
         self.os.is_none_or(|os| *platform.os() == Os::from(os))
@@ -85,8 +191,8 @@ impl Wanted<'_> {
     }
 }
 
-impl std::fmt::Display for Wanted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Wanted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<&str> = self.os.into_iter().chain(self.architecture).collect();
         f.write_str(&parts.join("/"))
     }
@@ -97,59 +203,6 @@ impl std::fmt::Display for Wanted<'_> {
 pub(crate) struct Platforms<'o> {
     /// The platforms.
     pub(crate) wanted: Vec<Wanted<'o>>,
-    /// The field of the Pod spec that a person would change to ask for other platforms.
-    pub(crate) field: &'static str,
-}
-
-impl<'o> Platforms<'o> {
-    /// Reads the `nodeSelector` and the required node affinity, of which only the operator `In` counts. A term that
-    /// contradicts the `nodeSelector` is left out.
-    pub(super) fn of(spec: &'o Value) -> Self {
-        let (os, architecture) = (selected(spec, OS_LABEL), selected(spec, ARCH_LABEL));
-        let terms = affinity_terms(spec);
-        let is_selected = os.is_some() || architecture.is_some();
-        let mut platforms = Self {
-            wanted: Vec::new(),
-            field: if is_selected { "nodeSelector" } else { "affinity" },
-        };
-        if terms.is_empty() {
-            platforms.add(&[os], &[architecture]);
-        }
-        for term in terms {
-            platforms.add(
-                &alternatives(term, OS_LABEL, os),
-                &alternatives(term, ARCH_LABEL, architecture),
-            );
-        }
-        platforms
-    }
-
-    /// Adds the combinations of these values. The combination of any operating system and any architecture is no platform.
-    fn add(&mut self, systems: &[Option<&'o str>], architectures: &[Option<&'o str>]) {
-        for architecture in architectures {
-            for os in systems {
-                let wanted = Wanted { os: *os, architecture: *architecture };
-                if self.wanted.len() == PLATFORMS_MAX {
-                    return;
-                }
-                if (os.is_some() || architecture.is_some()) && !self.wanted.contains(&wanted) {
-                    self.wanted.push(wanted);
-                }
-            }
-        }
-    }
-}
-
-/// The values of a label that a term and the `nodeSelector` allow. None stands for any value. Empty if they contradict each
-/// other.
-fn alternatives<'o>(
-    term: &'o Value,
-    label: &str,
-    selected: Option<&'o str>,
-) -> Vec<Option<&'o str>> {
-    match (allowed(term, label), selected) {
-        (Some(values), Some(selected)) if !values.contains(&selected) => Vec::new(),
-        (Some(values), None) => values.into_iter().map(Some).collect(),
-        (_, selected) => vec![selected],
-    }
+    /// The fields of the Pod spec that ask for them.
+    pub(crate) fields: Vec<&'static str>,
 }

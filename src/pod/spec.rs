@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::List;
-use super::nodes;
+use super::nodes::Nodes;
 use crate::json::{self, Wrong};
 
 /// A Pod spec.
@@ -68,14 +68,9 @@ impl<'o> Spec<'o> {
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
 
-    /// Whether the Pod is for Windows nodes.
-    pub(crate) fn is_windows(&self) -> bool {
-        nodes::is_windows(self.value, self.os_name)
-    }
-
-    /// The platforms that the Pod asks for.
-    pub(crate) fn platforms(&self) -> nodes::Platforms<'o> {
-        nodes::Platforms::of(self.value)
+    /// The nodes that the Pod asks for.
+    pub(crate) fn nodes(&self) -> Nodes<'o> {
+        Nodes::of(self.value, self.os_name)
     }
 }
 

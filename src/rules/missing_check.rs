@@ -121,7 +121,7 @@ fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
     if checks.coverage != Coverage::Fix {
         return Err(WhyNot::NotWanted);
     }
-    if examination.spec.is_windows() {
+    if examination.spec.nodes().run_windows() {
         return Err(WhyNot::Windows);
     }
     if checks.form == Form::InitContainer {

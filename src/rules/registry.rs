@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use self::no_answer::{NoAnswer, action};
 use self::platform::{MissingPlatform, missing};
-use crate::examination::{Effect, Examination, FailedLookup, Place, Reason, Rule, Subject};
-use crate::image::PullPolicy;
+use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
+use crate::image::{PullPolicy, Reference};
 use crate::lookup::{Class, Client, Failure, Question, Session};
 use crate::pod::{List, Platforms};
 use crate::request::Operation;
@@ -27,13 +27,26 @@ const ORDER: [List; 4] =
 pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client) {
     let platforms = match examination.settings.registry.platform {
         Platform::Off => Platforms::default(),
-        Platform::Warn | Platform::Reject => examination.spec.platforms(),
+        Platform::Warn | Platform::Reject => examination.spec.nodes().platforms(),
     };
     let mut session = Session::new(client);
     for image in images(examination, !platforms.wanted.is_empty()) {
-        match answer(&mut session, &image, &platforms) {
-            Ok(answer) => use_answer(examination, &image, answer, &platforms),
-            Err(failure) => use_failure(examination, image, failure),
+        let digest = match session.digest(image.question(&image.asked)) {
+            Ok(digest) => digest,
+            Err(failure) => {
+                use_failure(examination, &image, &image.normalised, failure, false);
+                continue;
+            }
+        };
+        let pinned = pin(examination, &image, &digest);
+        match missing(&mut session, &image, &digest, &platforms) {
+            Ok(None) => {}
+            Ok(Some(missing)) => report_missing(examination, &image, missing, &platforms),
+            Err(failure) => {
+                // A pinned image is named as it is pinned, because a second run sees that name.
+                let name = pinned.as_ref().unwrap_or(&image.normalised);
+                use_failure(examination, &image, name, failure, true);
+            }
         }
     }
 }
@@ -50,8 +63,6 @@ struct Image {
     /// The registry's host, in the form in which hosts are compared.
     registry: String,
     has_digest: bool,
-    /// Whether `Verify` asks for this digest. The registry may have deleted it.
-    verifies_digest: bool,
     /// Whether any place pulls the image. No node asks a registry for an image that every place pulls with `Never`.
     is_pulled: bool,
     /// The places that have the image.
@@ -75,6 +86,10 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
         let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
             continue;
         };
+        // `Verify` asks for digests too, because the registry may have deleted them.
+        if reference.digest().is_some() && lookup.pins && !with_platforms {
+            continue;
+        }
         let normalised = reference.normalised();
         let number = *numbers.entry(normalised.clone()).or_insert(images.len());
         if number == images.len() {
@@ -85,106 +100,112 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
                 repository,
                 registry: reference.registry().into_owned(),
                 has_digest: reference.digest().is_some(),
-                verifies_digest: false,
                 is_pulled: false,
                 places: Vec::new(),
             });
         }
         if let Some(image) = images.get_mut(number) {
-            image.verifies_digest |= image.has_digest && !lookup.pins;
             image.is_pulled |= place.policy.now != PullPolicy::Never;
             image.places.push(index);
         }
     }
-    images.retain(|image| {
-        image.is_pulled && (!image.has_digest || image.verifies_digest || with_platforms)
-    });
+    images.retain(|image| image.is_pulled);
     images
 }
 
-/// What the registry says about an image.
-struct Answer {
-    digest: String,
-    missing: Option<MissingPlatform>,
-}
-
-/// Asks for the digest of an image and, if the Pod asks for platforms, for its index and for the manifests of the platforms.
-///
-/// # Errors
-/// A lookup failed, or it was not made.
-fn answer(
-    session: &mut Session<'_>,
-    image: &Image,
-    platforms: &Platforms<'_>,
-) -> Result<Answer, Failure> {
-    let digest = session.digest(image.question(&image.asked))?;
-    let missing = if platforms.wanted.is_empty() {
-        None
-    } else {
-        missing(session, image, &digest, platforms)?
-    };
-    Ok(Answer { digest, missing })
-}
-
-/// Reports a missing platform. Under `Pin`, writes the digest, and sets the pull policy, unless that is `Never` or immutable.
-fn use_answer(
-    examination: &mut Examination<'_>,
-    image: &Image,
-    answer: Answer,
-    platforms: &Platforms<'_>,
-) {
-    if let Some(missing) = answer.missing {
-        let field = format!("{}.{}", examination.request.kind.spec_path(), platforms.field);
-        let is_warning = examination.settings.registry.platform == Platform::Warn;
-        report(examination, image, missing.reason(field), is_warning);
-    }
+/// Under `Pin`, writes the digest into the places of an image, and sets their pull policies, unless they are `Never` or
+/// immutable. Returns the normalised name of the pinned image, if there is one.
+fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option<String> {
     let is_immutable = examination.request.operation == Operation::PodUpdate;
+    let mut name = None;
     for index in &image.places {
-        let Some(place) = examination.places.get_mut(*index) else {
+        let Some(place) = examination.places.get_mut(*index).filter(|place| {
+            !image.has_digest && place.settings.lookup.is_some_and(|lookup| lookup.pins)
+        }) else {
             continue;
         };
-        let pins = place.settings.lookup.is_some_and(|lookup| lookup.pins);
-        if !pins || image.has_digest {
-            continue;
-        }
-        let tag =
-            if place.reference.is_ok_and(|image| image.tag().is_none()) { ":latest" } else { "" };
-        let with_tag = [&*place.image.now, tag].concat();
-        let pinned = [&with_tag, "@", &answer.digest].concat();
+        let with_tag = place.same_image().into_owned();
+        let pinned = [&with_tag, "@", digest].concat();
         let policy = match place.settings.require_always {
             _ if is_immutable || place.policy.now == PullPolicy::Never => place.policy.now,
             Some(_) => PullPolicy::Always,
             None => PullPolicy::IfNotPresent,
         };
-        let reason = Unpinned { with_tag, digest: answer.digest.clone(), policy };
+        name = Reference::parse(&pinned).ok().map(|image| image.normalised());
+        let reason = Unpinned { with_tag, digest: digest.to_owned(), policy };
         place.image.set(pinned.into(), Rule::Registry);
         place.policy.set(policy, Rule::Registry);
         examination.find(*index, Subject::Image, Effect::Repairable, reason);
     }
+    name
 }
 
-/// Does what the settings demand after a failed lookup.
-fn use_failure(examination: &mut Examination<'_>, image: Image, failure: Failure) {
-    let first = image.places.first().and_then(|index| examination.places.get(*index));
-    let lookup = first.and_then(|place| place.settings.lookup);
+/// Reports a platform that an image doesn't have, at the first place with this image.
+fn report_missing(
+    examination: &mut Examination<'_>,
+    image: &Image,
+    missing: MissingPlatform,
+    platforms: &Platforms<'_>,
+) {
+    let spec = examination.request.kind.spec_path();
+    let mut fields = String::new();
+    for field in &platforms.fields {
+        let or = if fields.is_empty() { "" } else { " or " };
+        fields.extend([or, spec, ".", field]);
+    }
+    let effect = match examination.settings.registry.platform {
+        Platform::Warn => Effect::OnlyWarning,
+        Platform::Off | Platform::Reject => Effect::NotRepairable,
+    };
+    if let Some(first) = image.places.first() {
+        examination.find(*first, Subject::Image, effect, missing.reason(fields));
+    }
+}
+
+/// Does what the settings demand after a failed lookup. Each place has its own settings, because two tags of one digest may
+/// have different ones. `name` is the image in the list of failed lookups. `has_answer` says whether its digest is known.
+fn use_failure(
+    examination: &mut Examination<'_>,
+    image: &Image,
+    name: &str,
+    failure: Failure,
+    has_answer: bool,
+) {
     // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
-    let is_for_warning = examination.settings.registry.platform == Platform::Warn
-        && image.has_digest
-        && !image.verifies_digest;
+    let only_warns = examination.settings.registry.platform == Platform::Warn && image.has_digest;
     // `UseCached` acts as `KeepTag` in three cases. The pull policies of an existing Pod can't change. A digest names the same
-    // image wherever it comes from. Beyond the last lookup, the registry is healthy.
+    // image wherever it comes from. If the digest came, or beyond the last lookup, the registry is healthy.
     let keeps_policy = examination.request.operation == Operation::PodUpdate
         || image.has_digest
+        || has_answer
         || failure.class == Class::Limit;
-    let action = match lookup.map(|lookup| action(lookup, failure.class)) {
-        Some(Action::Reject) if !is_for_warning => {
-            report(examination, &image, NoAnswer(failure), false);
-            Action::Reject
-        }
-        Some(Action::UseCached) if !keeps_policy => use_cached(examination, &image.places, failure),
-        _ => Action::KeepTag,
+    let demanded = |place: &Place<'_>| {
+        let lookup = place.settings.lookup?;
+        Some(match action(lookup, failure.class) {
+            Action::Reject if only_warns && lookup.pins => Action::KeepTag,
+            Action::UseCached if keeps_policy => Action::KeepTag,
+            action => action,
+        })
     };
-    examination.failed_lookups.insert(image.normalised, FailedLookup { failure, action });
+    for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
+        let places = image.places.iter().copied();
+        let places = places
+            .filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
+        let places: Vec<usize> = places.collect();
+        let Some(first) = places.first() else {
+            continue;
+        };
+        let done = match action {
+            Action::Reject => {
+                let effect = Effect::NotRepairable;
+                examination.find(*first, Subject::Image, effect, NoAnswer(failure));
+                Action::Reject
+            }
+            Action::UseCached => use_cached(examination, &places, failure),
+            Action::KeepTag => Action::KeepTag,
+        };
+        examination.failed_lookups.insert((name.to_owned(), done), failure);
+    }
 }
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where `images.requireAlways`
@@ -202,19 +223,6 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
         }
     }
     action
-}
-
-/// Reports an image, at the first place that has it.
-fn report<'o>(
-    examination: &mut Examination<'o>,
-    image: &Image,
-    reason: impl Reason + 'o,
-    is_warning: bool,
-) {
-    let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
-    if let Some(first) = image.places.first() {
-        examination.find(*first, Subject::Image, effect, reason);
-    }
 }
 
 /// A tag has to be pinned.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::pod::List;
 use crate::request::Operation;
+use crate::shown::shown;
 
 /// Warns of each check whose image no other place has, neither as it came in nor now.
 pub(super) fn find(examination: &mut Examination<'_>) {
@@ -18,8 +19,9 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     }
     let is_check = |place: &&Place<'_>| place.role == Role::Check;
     let others = || examination.places.iter().filter(|place| !is_check(place));
-    let used: BTreeSet<_> =
-        others().flat_map(|place| [place.same_image_before(), place.same_image()]).collect();
+    let mut used = BTreeSet::new();
+    used.extend(others().map(Place::same_image_before));
+    used.extend(others().filter(|place| place.is_changed()).map(Place::same_image));
     let is_stale = |check: &Place<'_>| {
         !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
     };
@@ -33,12 +35,13 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         return;
     }
     let spellings = others()
-        .filter_map(|place| Some((place.reference.ok()?.normalised(), place.shown_image())));
-    let spellings: BTreeMap<String, Cow<'_, str>> = spellings.collect();
+        .filter_map(|place| Some((place.reference.ok()?.normalised(), shown(&place.image.now))));
+    let mut spelling_of: BTreeMap<String, Cow<'_, str>> = BTreeMap::new();
+    spelling_of.extend(spellings);
     let is_update = examination.request.operation == Operation::PodUpdate;
     let mut reasons = Vec::new();
     for (index, check) in stale {
-        let other = check.reference.ok().and_then(|image| spellings.get(&image.normalised()));
+        let other = check.reference.ok().and_then(|image| spelling_of.get(&image.normalised()));
         let other_spelling = other.map(|image| image.clone().into_owned());
         reasons.push((index, Stale { other_spelling, is_update }));
     }

@@ -9,15 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
+use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::request::Operation;
+
+/// The waiting reason of a container of which an image isn't on the node and may not be pulled.
+const NEVER: &str = "ErrImageNeverPull";
 
 /// The waiting reasons of a container that concern an image, each with the way out. Source: `pkg/kubelet/images/types.go` and
 /// `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
     ("ImagePullBackOff", "correct its image, or see to its registry"),
-    ("ErrImageNeverPull", "because its node doesn't have the image"),
+    (NEVER, "because its node doesn't have the image"),
     ("InvalidImageName", "correct its image"),
     ("ImageInspectError", "see to its node"),
     ("RegistryUnavailable", "see to its registry"),
@@ -59,13 +63,17 @@ pub(super) fn find(examination: &mut Examination<'_>) {
             let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else {
                 continue;
             };
-            let mut images = vec![place.shown_image().into_owned()];
-            for mount in &place.mounts {
-                let volume = places.get(&(List::Volumes, mount.volume));
-                images.extend(volume.map(|(_, volume)| volume.shown_image().into_owned()));
+            let volumes = place.mounts.iter();
+            let volumes = volumes.filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
+            let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());
+            for place in [place].into_iter().chain(volumes.map(|(_, place)| *place)) {
+                images.insert(place.shown_image().into_owned());
+                if *reason == NEVER && place.policy.before == PullPolicy::Never {
+                    never.insert(place.shown_name().into_owned());
+                }
             }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
-            let stuck = Stuck { reason, help, images, since: since.clone() };
+            let stuck = Stuck { reason, help, images, never, since: since.clone() };
             findings.push((index, Subject::Status { path, reason }, stuck));
         }
     }
@@ -105,8 +113,14 @@ struct Stuck {
     reason: &'static str,
     help: &'static str,
     /// The image of the container, and those of the volumes that it mounts, as a sentence shows them.
-    images: Vec<String>,
+    images: BTreeSet<String>,
+    /// The names of those that have `Never`, if this is the reason.
+    never: BTreeSet<String>,
     since: Option<String>,
+}
+
+fn joined(texts: &BTreeSet<String>, separator: &str) -> String {
+    texts.iter().map(|text| &**text).collect::<Vec<_>>().join(separator)
 }
 
 impl Reason for Stuck {
@@ -115,16 +129,17 @@ impl Reason for Stuck {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let images: BTreeSet<&str> = self.images.iter().map(|image| &**image).collect();
-        let images: Vec<&str> = images.into_iter().collect();
+        let images = joined(&self.images, " or ");
         let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
-        format!("{} waits for {} ({}{since})", place.shown_name(), images.join(" or "), self.reason)
+        format!("{} waits for {} ({}{since})", place.shown_name(), images, self.reason)
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        if self.reason == "ErrImageNeverPull" {
-            return format!("set {} to IfNotPresent, {}", place.shown_name(), self.help);
+        if self.reason != NEVER {
+            return self.help.to_owned();
         }
-        self.help.to_owned()
+        let never = joined(&self.never, " and ");
+        let never = if never.is_empty() { &*place.shown_name() } else { &never };
+        format!("make the Pod anew with IfNotPresent for {never}, {}", self.help)
     }
 }

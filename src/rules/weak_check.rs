@@ -4,10 +4,11 @@
 //! registry fails, the container hangs in `ImagePullBackOff` (agent-stack-k8s#846).
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::examination::{
-    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, first_of_strongest,
+    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work,
+    first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -17,20 +18,26 @@ use crate::shown::shown;
 pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     let work = examination.work();
     for places in images {
-        let checks: Vec<_> = examination.with_role(places, Role::Check).collect();
-        let gating = checks.iter().filter(|(_, check)| check.gates(work));
-        let strongest = gating.clone().map(|(_, check)| check.policy.now).max();
-        let first = gating.map(|(index, _)| *index).next();
-        if let Some(first) = first {
-            let guarded = first_of_strongest(examination.with_role(places, Role::Guarded));
-            if let Some((index, _)) =
-                guarded.filter(|(_, place)| strongest < Some(place.policy.now))
-            {
-                raise_to(examination, first, index);
-            }
-        } else if !checks.is_empty() {
+        let checks = || examination.with_role(places, Role::Check).map(|(_, check)| check);
+        if checks().any(|check| check.gates(work)) {
+            raise_gating(examination, places, work);
+        } else if checks().next().is_some() {
             raise_earlier(examination, places);
         }
+    }
+}
+
+/// Raises the first of the checks that gate the Pod, if all of them are weaker than a guarded place.
+fn raise_gating(examination: &mut Examination<'_>, places: &[usize], work: Work) {
+    let checks = || examination.with_role(places, Role::Check);
+    let gating = || checks().filter(|(_, check)| check.gates(work));
+    let strongest = gating().map(|(_, check)| check.policy.now).max();
+    let first = gating().next().map(|(index, _)| index);
+    let guarded = first_of_strongest(examination.with_role(places, Role::Guarded))
+        .filter(|(_, place)| strongest < Some(place.policy.now))
+        .map(|(index, _)| index);
+    if let (Some(first), Some(guarded)) = (first, guarded) {
+        raise_to(examination, first, guarded);
     }
 }
 
@@ -38,9 +45,12 @@ pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
 /// Pod. None of the checks gates the Pod.
 fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
     let checks = Checks::of(examination, places);
-    let mut guarded: Vec<_> = examination.with_role(places, Role::Guarded).collect();
-    guarded.sort_by_key(|(_, place)| Reverse(place.policy.now));
-    let guarded: Vec<usize> = guarded.into_iter().map(|(index, _)| index).collect();
+    let with_policy = |policy| {
+        let guarded = examination.with_role(places, Role::Guarded);
+        guarded.filter(move |(_, place)| place.policy.now == policy).map(|(index, _)| index)
+    };
+    let guarded: Vec<usize> =
+        PullPolicy::STRONGEST_FIRST.into_iter().flat_map(with_policy).collect();
     // The moment from which on everything starts after a raised check, which is strong enough for all later places of this
     // loop.
     let mut raised_from: Option<Moment> = None;
@@ -96,27 +106,27 @@ struct Pulled {
 }
 
 impl Checks {
-    fn of(examination: &Examination<'_>, checks: &[usize]) -> Self {
-        let (mut pulled, mut on_apps) = (Vec::new(), BTreeMap::new());
-        for (index, check) in examination.with_role(checks, Role::Check) {
+    fn of(examination: &Examination<'_>, places: &[usize]) -> Self {
+        // A heap, because `sort` would make the module ten times as much larger.
+        let (mut by_moment, mut on_apps) = (BinaryHeap::new(), BTreeMap::new());
+        for (index, check) in examination.with_role(places, Role::Check) {
             match check.start.followers {
-                Followers::From(from) => {
-                    pulled.push(Pulled { from, first: index, strongest: check.policy.now });
-                }
+                Followers::From(from) => by_moment.push(Reverse((from, index))),
                 Followers::Mounting { .. } => {
                     on_apps.insert(check.name.to_string(), index);
                 }
                 Followers::None => {}
             }
         }
-        pulled.sort_by_key(|pulled| pulled.from);
-        let mut before: Option<Pulled> = None;
-        for entry in &mut pulled {
-            if let Some(before) = before {
-                entry.first = entry.first.min(before.first);
-                entry.strongest = entry.strongest.max(before.strongest);
+        let mut pulled: Vec<Pulled> = Vec::new();
+        while let Some(Reverse((from, index))) = by_moment.pop() {
+            let policy = examination.places.get(index).map(|check| check.policy.now);
+            let (mut first, mut strongest) = (index, policy.unwrap_or(PullPolicy::Never));
+            if let Some(before) = pulled.last() {
+                first = first.min(before.first);
+                strongest = strongest.max(before.strongest);
             }
-            before = Some(*entry);
+            pulled.push(Pulled { from, first, strongest });
         }
         Self { pulled, on_apps }
     }

@@ -12,10 +12,10 @@ use xtask::host::registry::{Question, Registry};
 use crate::workspace;
 
 /// The registries themselves.
-pub(crate) struct Registries {
-    /// The longest wait for a connection to a registry, or for its answer.
-    pub(crate) timeout_seconds: u64,
-}
+pub(crate) struct Registries;
+
+/// The longest wait for a connection to a registry, or for its answer.
+const TIMEOUT_SECONDS: &str = "10";
 
 impl Registry for Registries {
     fn answer(&self, question: &Question) -> Result<String, String> {
@@ -23,8 +23,7 @@ impl Registry for Registries {
             Question::OciManifestDigest { image } => ("digest", image),
             Question::OciManifest { image } => ("manifest", image),
         };
-        let seconds = self.timeout_seconds.to_string();
-        let answer = run([command, &seconds, image]);
+        let answer = run([command, TIMEOUT_SECONDS, image]);
         answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }
 }
@@ -51,7 +50,7 @@ fn compiled() -> Result<PathBuf> {
     if !program.exists() {
         eprintln!("==> compiling the client of registries, which takes a minute, once");
         let status = workspace::cargo()
-            .args(["build", "--quiet", "--locked", "--package=registry-client", "--profile=xtask"])
+            .args(["build", "--locked", "--package=registry-client", "--profile=xtask"])
             .status()
             .context("cannot run cargo")?;
         ensure!(status.success(), "the client of registries could not be compiled");

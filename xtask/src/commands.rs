@@ -8,10 +8,8 @@ mod show;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
-
-use crate::workspace;
 
 /// The tools of consistent-pull-policy
 #[derive(Debug, Parser)]
@@ -28,9 +26,8 @@ enum Command {
     Build,
     Push(push::Args),
     Run(run::Args),
-    /// Prints the JSON Schema of this policy's settings, for editors
-    Schema,
-    Show(show::Args),
+    /// Shows what this policy does to captured requests
+    Show,
 }
 
 /// Runs the command that the command line names.
@@ -52,15 +49,6 @@ fn run(command: Command) -> Result<()> {
         Command::Build => build::run(),
         Command::Push(args) => push::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Schema => schema(),
-        Command::Show(args) => show::run(&args),
+        Command::Show => show::run(),
     }
-}
-
-/// Runs `xtask/schema.rs`.
-fn schema() -> Result<()> {
-    let example = ["run", "--quiet", "--locked", "--profile=xtask", "--example=schema"];
-    let status = workspace::cargo().args(example).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the schema could not be printed");
-    Ok(())
 }

@@ -1,12 +1,12 @@
 //! A registry that fails on demand, for the end-to-end tests.
 //!
 //! The first part of a repository's name selects the failure: a request for `<address>/429/app:1` gets the
-//! status 429. It prints its port on 127.0.0.1, and runs until it is killed.
+//! status 429. With the argument `private`, clients need a token for every image, and the token server answers 503. It
+//! prints its port on 127.0.0.1, and runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
 
 /// An index without images, and its digest.
 const MANIFEST: &str =
@@ -16,23 +16,22 @@ const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
 /// A text with the words of other failures, a line break and control characters of a terminal.
 const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
-/// Longer than any time limit in the tests.
-const SLOW: Duration = Duration::from_secs(4);
 
 fn main() -> io::Result<()> {
+    let is_private = std::env::args().any(|argument| argument == "private");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     println!("{}", listener.local_addr()?.port());
     for stream in listener.incoming() {
         thread::spawn(move || {
             // A client that closes its connection early is no error.
-            let _ = stream.and_then(serve);
+            let _ = stream.and_then(|stream| serve(stream, is_private));
         });
     }
     Ok(())
 }
 
 /// Serves one request, and closes the connection.
-fn serve(mut stream: TcpStream) -> io::Result<()> {
+fn serve(mut stream: TcpStream, is_private: bool) -> io::Result<()> {
     let mut first = [0];
     stream.read_exact(&mut first)?;
     if !first[0].is_ascii_uppercase() {
@@ -47,8 +46,11 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let fault =
-        path.strip_prefix("/v2/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let fault = match path.strip_prefix("/v2/").and_then(|rest| rest.split('/').next()) {
+        None => "503",
+        Some(_) if is_private => "needs-token",
+        Some(fault) => fault,
+    };
     if fault == "reset" {
         // The headers are still unread. If a connection with unread data is closed, the client gets a reset.
         return Ok(());
@@ -58,7 +60,8 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
             break;
         }
     }
-    stream.write_all(answer(fault, path).to_http(method).as_bytes())?;
+    stream
+        .write_all(answer(fault, path, stream.local_addr()?.port()).to_http(method).as_bytes())?;
     Ok(())
 }
 
@@ -114,7 +117,7 @@ impl HttpAnswer {
     }
 }
 
-fn answer(fault: &str, path: &str) -> HttpAnswer {
+fn answer(fault: &str, path: &str, port: u16) -> HttpAnswer {
     const TEXT: &str = "text/plain";
     const HTML: &str = "text/html";
     let manifest = || HttpAnswer::new("200 OK", MANIFEST_TYPE, MANIFEST);
@@ -123,20 +126,47 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
         // Clients request `/v2/` to find out whether this is a registry.
         "" => HttpAnswer::new("200 OK", "application/json", "{}"),
         "works" => manifest().with(header, DIGEST),
-        "slow" => {
-            thread::sleep(SLOW);
-            manifest().with(header, DIGEST)
-        }
         "no-digest" => manifest(),
         "bad-digest" => manifest().with(header, "sha256:nonsense"),
         "page" => HttpAnswer::new("200 OK", HTML, PAGE),
         "page-404" => HttpAnswer::new("404 Not Found", HTML, PAGE),
         "lies" => HttpAnswer::new("404 Not Found", TEXT, MISLEADING_TEXT),
         "400" => HttpAnswer::new("400 Bad Request", TEXT, "no"),
+        "needs-token" => HttpAnswer::new("401 Unauthorized", TEXT, "no").with(
+            "WWW-Authenticate",
+            &format!(r#"Bearer realm="http://127.0.0.1:{port}/token",service="test""#),
+        ),
+        "401" => HttpAnswer::new("401 Unauthorized", TEXT, "no"),
         "403" => HttpAnswer::error(
             "403 Forbidden",
             "DENIED",
             "requested access to the resource is denied",
+        ),
+        // A proxy between the client and the registry.
+        "403-page" => HttpAnswer::new("403 Forbidden", HTML, PAGE),
+        // Artifactory.
+        "403-permission" => HttpAnswer::error(
+            "403 Forbidden",
+            "DENIED",
+            "The client does not have permission for manifest",
+        ),
+        // Registries that don't tell whether the image exists.
+        "404-login" => HttpAnswer::error(
+            "404 Not Found",
+            "NAME_UNKNOWN",
+            "repository does not exist or may require 'docker login'",
+        ),
+        "404-no-message" => HttpAnswer::new(
+            "404 Not Found",
+            "application/json",
+            r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#,
+        ),
+        "410" => HttpAnswer::new("410 Gone", TEXT, "gone"),
+        // Harbor, about a vulnerable image.
+        "412" => HttpAnswer::error(
+            "412 Precondition Failed",
+            "PROJECTPOLICYVIOLATION",
+            "current image with 3 vulnerabilities cannot be pulled due to configured policy",
         ),
         "429" => HttpAnswer::error(
             "429 Too Many Requests",
@@ -144,6 +174,7 @@ fn answer(fault: &str, path: &str) -> HttpAnswer {
             "You have reached your unauthenticated pull rate limit.",
         ),
         "429-text" => HttpAnswer::new("429 Too Many Requests", TEXT, "slow down"),
+        "451" => HttpAnswer::new("451 Unavailable For Legal Reasons", TEXT, "no"),
         "500" => HttpAnswer::error("500 Internal Server Error", "UNKNOWN", "unknown error"),
         "503" => HttpAnswer::new("503 Service Unavailable", HTML, PAGE),
         "redirect" => HttpAnswer::redirect("/v2/works/manifests/1"),

@@ -109,7 +109,7 @@ test("all functions of the page work with the keyboard", async ({ playground }) 
     "copies",
     "missing-images",
     "copy-object",
-    "audit",
+    "annotations",
     "copy-link",
     "save-request",
     "kwctl",

@@ -81,8 +81,10 @@ test("the second example is a Pod of agent-stack-k8s with weak checks, and its r
   await expect(page.locator("figcaption")).toContainText([HANGS, IS_SEEN]);
   // No controller makes a Pod from a Pod.
   await expect(page.locator("#pod")).toBeHidden();
-  await page.locator("#audit summary", { hasText: "changes (4)" }).click();
-  await expect(page.getByRole("group", { name: "changes" })).toContainText('"rule": "pull-once"');
+  await page.locator("#annotations summary", { hasText: /^changes \(4\)/ }).click();
+  await expect(page.getByRole("group", { name: "changes", exact: true })).toContainText(
+    '"rule": "pull-once"',
+  );
 });
 
 test("the steps of agent-stack-k8s without a check get one, as Pods and from their Jobs", async ({
@@ -122,7 +124,7 @@ test("the Pod that is made from a Job is shown beside the Job", async ({ playgro
   await expect(page.locator("figcaption")).toContainText([HANGS, IS_SEEN]);
   await expect(page.locator("#diff-section")).toBeHidden();
   await expect(page.locator("#pod-diff .cm-changedLine").first()).toBeVisible();
-  await expect(page.locator("#audit h3")).toContainText([/^Job /, /^Pod /]);
+  await expect(page.locator("#annotations h3")).toContainText([/^Job /, /^Pod /]);
   // On a wide screen, the Job and the Pod are side by side.
   await page.setViewportSize({ width: 1800, height: 1000 });
   const box = async (selector: string) => (await page.locator(selector).boundingBox())?.y;
@@ -408,7 +410,7 @@ test("the table of answers shows the effect of an outage", async ({ playground }
   await expect(page.locator("#diff .cm-changedLine", { hasText: digest }).first()).toBeVisible();
 
   const answers: [string, RegExp, RegExp][] = [
-    ["unreachable", /rejected/, /my-app:v1.2.3.* gives no answer/],
+    ["unreachable", /rejected/, /my-app:v1.2.3.* no usable answer/],
     ["not found", /rejected/, /my-app:v1.2.3 does not exist/],
     ["denied", /allowed/, /my-app:v1.2.3.* credentials/],
     ["rate limited", /allowed/, /my-app:v1.2.3.* rate/],

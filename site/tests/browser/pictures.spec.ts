@@ -66,7 +66,7 @@ test("the outage", async ({ playground }) => {
     'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onUnreachable: UseCached\n',
   );
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
-  await expect(page.locator("#told")).toContainText("gives no answer");
+  await expect(page.locator("#told")).toContainText("no usable answer");
   await page.locator("#scenario").selectOption("away");
   await picture("playground-outage", page);
 });

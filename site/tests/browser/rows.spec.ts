@@ -6,7 +6,10 @@
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import type { Answer } from "../../src/evaluate.ts";
+import { imageName, nodeName } from "../../src/image.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { imagesOf } from "../../src/defaults.ts";
+import { hasStarted, simulate } from "../../src/start.ts";
 import { expect, test } from "./page.ts";
 
 type Call = { operation: string; image: string; answer?: string; error?: string };
@@ -21,6 +24,16 @@ type Case = Outcome & {
   request: JsonObject;
   settings: JsonObject;
   calls: Call[];
+  /** If it is about a Pod: what the promises' kubelet in miniature starts, before and after. */
+  starts?: { spec: JsonObject; worlds: World[] }[];
+};
+type World = {
+  /** Whether the node has a copy of every image. */
+  copies: boolean;
+  /** The names (see `nodeName`) of the images that are missing from their registries. */
+  missing: string[];
+  /** The names of the containers that start. */
+  started: string[];
 };
 
 const file = process.env["ROWS"] ?? new URL("../../../target/rows.jsonl", import.meta.url).pathname;
@@ -61,7 +74,7 @@ test("the page gives the answers of the rows, and makes the same lookups", async
     }, batch);
     const outcomes = JSON.parse(got) as Outcome[];
     for (const [index, one] of (JSON.parse(batch) as Case[]).entries()) {
-      const { place, settings, request, ...wanted } = one;
+      const { place, settings, request, starts: _, ...wanted } = one;
       const fields = Object.entries(wanted.answer ?? {}).filter(([, value]) => value !== null);
       const outcome = wanted.answer
         ? { answer: Object.fromEntries(fields), calls: wanted.calls }
@@ -72,4 +85,28 @@ test("the page gives the answers of the rows, and makes the same lookups", async
       expect(outcomes[index], about.slice(0, 2000)).toEqual(outcome);
     }
   }
+});
+
+test("the drawing starts the containers that the kubelet of the promises starts", () => {
+  const cases = readFileSync(file, "utf8").trimEnd().split("\n");
+  let compared = 0;
+  for (const line of cases) {
+    const { place, starts } = JSON.parse(line) as Case;
+    for (const { spec, worlds } of starts ?? []) {
+      for (const { copies, missing, started } of worlds) {
+        const names = new Set(missing.map(imageName));
+        // In the page, an image is missing together with its pinned form, and in the kubelet alone.
+        const images = imagesOf(spec).filter((image) => names.has(imageName(image)));
+        if (images.some((image) => !missing.includes(nodeName(image)))) continue;
+        const invalid = new Set<string>();
+        const steps = simulate(spec, { registry: "up", copies, missing: names, invalid });
+        const drawn = steps.filter((step) => step.kind !== "volume" && hasStarted(step));
+        compared++;
+        if (isDeepStrictEqual(new Set(drawn.map(({ name }) => name)), new Set(started))) continue;
+        const about = `${place}: ${JSON.stringify({ copies, missing })} ${JSON.stringify(spec)}`;
+        expect(drawn.map(({ name }) => name).sort(), about.slice(0, 2000)).toEqual(started);
+      }
+    }
+  }
+  expect(compared).toBeGreaterThan(5000);
 });

@@ -45,6 +45,10 @@ test("a row has the outcome, the rules and the reason", () => {
         'spec.containers[0].imagePullPolicy: Always -> IfNotPresent; spec.initContainers[0]: null -> {"name":"c"}',
     }),
   );
+  // Only the annotation with the warnings was written.
+  expect(rowOf({ accepted: true, mutated_object: {}, warnings: ["a"] })).toEqual(
+    row({ outcome: "warned", reason: "a" }),
+  );
   expect(rowOf({ accepted: false, message: "no", code: 400, warnings: ["w"] })).toEqual(
     row({ outcome: "rejected", reason: "no" }),
   );

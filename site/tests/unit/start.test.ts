@@ -106,10 +106,58 @@ test("a volume that waits keeps every container that mounts it", () => {
       container("third", "third:v1", "IfNotPresent"),
     ],
   };
-  expect(fates(spec, away)).toBe("imagecheck-0 waits, app never, other never, third node");
-  expect(fates(spec, { ...up, copies: true })).toBe(
-    "imagecheck-0 registry, app node, other node, third node",
+  expect(fates(spec, away)).toBe(
+    "imagecheck-0 waits, app never, imagecheck-0 waits, other never, third node",
   );
+  expect(fates(spec, { ...up, copies: true })).toBe(
+    "imagecheck-0 registry, app node, imagecheck-0 registry, other node, third node",
+  );
+  expect(ending(simulate(spec, away), away).sentence).toContain(
+    "volume imagecheck-0 waits for ever",
+  );
+});
+
+test("a volume is pulled for each container that mounts it", () => {
+  const volumeMounts = ["/a", "/b"].map((mountPath) => ({ name: "imagecheck-0", mountPath }));
+  const spec = {
+    volumes: [{ name: "imagecheck-0", image: { reference: "app:v1", pullPolicy: "Always" } }],
+    initContainers: [container("copy", "tools:1", "IfNotPresent", { volumeMounts })],
+    containers: [
+      container("app", "app:v1", "IfNotPresent", { volumeMounts }),
+      container("other", "other:1", "IfNotPresent"),
+    ],
+  };
+  expect(fates(spec, { ...lost, copies: true })).toBe(
+    "imagecheck-0 registry, copy node, imagecheck-0 waits, app never, other node",
+  );
+});
+
+test("a container tries again after another container has pulled its image", () => {
+  const volumeMounts = [{ name: "data", mountPath: "/data" }];
+  const spec = {
+    volumes: [{ name: "data", image: { reference: "data:1", pullPolicy: "Never" } }],
+    containers: [
+      container("app", "app:1", "Always", { volumeMounts }),
+      container("never", "app:2", "Never"),
+      container("other", "app:2", "Always"),
+      container("third", "data:1", "IfNotPresent"),
+    ],
+  };
+  expect(fates(spec, up)).toBe(
+    "data node, app registry, never node, other registry, third registry",
+  );
+});
+
+test("an init container starts alone: no later container brings its image", () => {
+  const spec = {
+    initContainers: [
+      container("first", "app:1", "Never", { restartPolicy: "Always" }),
+      container("second", "app:1", "Always"),
+    ],
+    containers: [container("app", "app:1", "Always")],
+  };
+  expect(fates(spec, up)).toBe("first waits, second never, app never");
+  expect(fates(spec, { ...away, copies: true })).toBe("first node, second waits, app never");
 });
 
 describe("an image that is missing from its registry", () => {

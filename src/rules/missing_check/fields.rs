@@ -162,11 +162,12 @@ fn fits(
     let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
     let devices = devices.iter().map(|device| &*device.name);
     let mut volumes = mounts.iter().map(|mount| &*mount.name).chain(devices);
-    if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
-        return Err(WhyNot::NoVolume(volume.to_owned()));
-    }
     let last_named = last_named.and_then(Place::entry);
     let last_named = last_named.map_or(&[][..], |entry| elements(entry, "volumeMounts"));
+    if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
+        let filled = last_named.iter().map(|mount| text(mount, "name").to_owned()).collect();
+        return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
+    }
     mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
 }
 

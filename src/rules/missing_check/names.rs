@@ -25,7 +25,8 @@ pub(super) fn free_names<'e>(
     let mounted = mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER));
     let numbers =
         names.chain(volumes).chain(mounted).filter_map(|name| number(name.strip_prefix(prefix)?));
-    let taken: BTreeSet<usize> = numbers.collect();
+    let mut taken = BTreeSet::new();
+    taken.extend(numbers);
     (0_usize..)
         .filter(move |number| !taken.contains(number))
         .map(move |number| format!("{prefix}{number}"))

@@ -2,6 +2,9 @@
 
 use crate::shown::shown;
 
+/// The largest number of volumes in a sentence.
+const FILLED_MAX: usize = 5;
+
 /// Why no check is added.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhyNot {
@@ -29,7 +32,12 @@ pub(super) enum WhyNot {
     /// the volume.
     NoneBefore,
     /// The Pod lacks this volume of the template, so the API server would refuse it.
-    NoVolume(String),
+    NoVolume {
+        /// The volume of the template.
+        volume: String,
+        /// The volumes that the init container of `imageChecks.after` mounts, which fills them.
+        filled: Vec<String>,
+    },
     /// The init container that fills the volume mounts another folder of it than the template.
     OtherSubPath {
         /// The volume.
@@ -61,14 +69,26 @@ impl WhyNot {
             Self::NoneBefore => {
                 "none is added, because the Pod has no init container that imageChecks.after names".to_owned()
             }
-            Self::NoVolume(volume) => {
+            Self::NoVolume { volume, filled } => {
                 let volume = shown(volume);
-                format!("none is added, because the Pod lacks the volume {volume} of imageChecks.template")
+                let filled: Vec<_> = filled.iter().take(FILLED_MAX).map(|name| shown(name)).collect();
+                let instead = if filled.is_empty() {
+                    String::new()
+                } else {
+                    format!(": write {} there", filled.join(" or "))
+                };
+                format!(
+                    "none is added, because the Pod lacks the volume {volume} of imageChecks.template{instead}"
+                )
             }
             Self::OtherSubPath { volume, sub_path, sub_path_expr } => {
                 let mount = match (&**sub_path, &**sub_path_expr) {
                     ("", "") => "without subPath".to_owned(),
-                    ("", expression) => format!("with subPathExpr {}", shown(expression)),
+                    // Without the variables, the kubelet can't start the check.
+                    ("", expression) => {
+                        let expression = shown(expression);
+                        format!("with subPathExpr {expression} and with the env that this needs")
+                    }
                     (path, _) => format!("with subPath {}", shown(path)),
                 };
                 let volume = shown(volume);

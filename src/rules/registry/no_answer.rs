@@ -11,7 +11,7 @@ pub(super) const fn action(lookup: ImageLookup, class: Class) -> Action {
         Class::Denied => lookup.on_denied,
         Class::RateLimited => lookup.on_rate_limited,
         Class::Unreachable => lookup.on_unreachable,
-        Class::Unknown | Class::NotGranted | Class::Limit => lookup.on_unknown,
+        Class::NoName | Class::Unknown | Class::NotGranted | Class::Limit => lookup.on_unknown,
     }
 }
 

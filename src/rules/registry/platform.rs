@@ -21,15 +21,15 @@ pub(super) struct MissingPlatform {
 }
 
 impl MissingPlatform {
-    /// The reason of the finding. `field` is the path of the field that asks for the platform.
-    pub(super) fn reason(self, field: String) -> impl Reason {
-        Missing { platform: self, field }
+    /// The reason of the finding. `fields` are the paths of the fields that ask for platforms, in words.
+    pub(super) fn reason(self, fields: String) -> impl Reason {
+        Missing { platform: self, fields }
     }
 }
 
 /// The first wanted platform that an image doesn't have: its index needs an entry for it, and the registry the manifest that
 /// the entry names, because registries lose the one and keep the other (camunda-platform-helm#6921). None if the image has no
-/// index, or one that names no platform.
+/// index, or one that names no platform, and if the Pod asks for no platform.
 ///
 /// # Errors
 /// A lookup failed, or it was not made.
@@ -39,6 +39,9 @@ pub(super) fn missing(
     digest: &str,
     platforms: &Platforms<'_>,
 ) -> Result<Option<MissingPlatform>, Failure> {
+    if platforms.wanted.is_empty() {
+        return Ok(None);
+    }
     let name = |digest: &str| [&image.repository, "@", digest].concat();
     let Some(index) = session.index(image.question(&name(digest)))? else {
         return Ok(None);
@@ -90,7 +93,7 @@ fn name_of(platform: &Platform) -> String {
 #[derive(Debug)]
 struct Missing {
     platform: MissingPlatform,
-    field: String,
+    fields: String,
 }
 
 impl Reason for Missing {
@@ -119,7 +122,7 @@ impl Reason for Missing {
     fn help(&self, _: &Place<'_>) -> String {
         let wanted = shown(&self.platform.wanted);
         match self.platform.has {
-            Some(_) => format!("build it for {wanted}, or change {}", self.field),
+            Some(_) => format!("build it for {wanted}, or change {}", self.fields),
             None => format!("push the image for {wanted} again"),
         }
     }

@@ -3,15 +3,17 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`promises`] | the promises, and the function that tries them |
+//! | [`kubelet`] | a kubelet in miniature |
 //! | [`generate`] | random requests, settings and answers of registries |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
+//! | [`small_pods`] | all small Pods |
 //!
-//! The module `words` has the definitions of *check*, *guarded* and *covered*. It shares no code with this
-//! policy, so that a mistake in one of the two is noticed.
+//! The module `words` has the definitions of *check* and *guarded*, and [`kubelet`] knows none of these words. They share no
+//! code with this policy, so that a mistake in one of them is noticed.
 
 pub mod answers;
 pub mod corpus;
@@ -21,10 +23,12 @@ mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;
+pub mod kubelet;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
 pub mod random;
 mod requests;
 mod settings;
+pub mod small_pods;
 mod words;

@@ -8,6 +8,7 @@
 //! | [`findings::PROMISES`] | the findings that follow from the request and the settings alone |
 //! | [`repair::PROMISES`] | the difference between the Pod that came in and the Pod that `Fix` returned |
 //! | [`holds::PROMISES`] | the Pod that `Fix` returned |
+//! | [`starts`] | how this Pod starts |
 //! | [`runs::PROMISES`] | several answers to the same request |
 //! | [`events`] | what happens to the Pod later |
 
@@ -20,7 +21,9 @@ mod minimal;
 mod record;
 mod repair;
 mod runs;
+mod starts;
 mod valid;
+mod warnings;
 
 use std::cell::RefCell;
 
@@ -102,6 +105,22 @@ pub fn broken_promises(
     Ok(story.broken.into_inner())
 }
 
+/// Returns the promises about the start of the Pod that `Fix` returns for a case, as far as this policy breaks them, the
+/// number of worlds in which they were tried, and the Pod. The mode has to be `Fix`.
+///
+/// # Errors
+/// If this policy gives no answer, or rejects the Pod.
+pub fn broken_starts(
+    policy: &dyn Policy,
+    case: &Case,
+) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
+    let observed = observe(policy, case)?;
+    hold(observed.is_accepted(), || told(&observed))?;
+    let after = observed.object_after(&case.request);
+    let (broken, worlds) = starts::broken(&Repaired::of(case, &observed, &after));
+    Ok((broken, worlds, after))
+}
+
 /// A case, the first answer to it, and the promises that are broken so far.
 struct Story<'c> {
     policy: &'c dyn Policy,
@@ -132,7 +151,14 @@ struct Repaired<'r> {
     new: Pod<'r>,
 }
 
-impl Repaired<'_> {
+impl<'r> Repaired<'r> {
+    fn of(case: &'r Case, observed: &'r Observed, after: &'r Value) -> Self {
+        let (before, settings) = (&case.request["object"], Settings(&case.settings));
+        let (old, new) =
+            (Pod::read(&before["spec"], settings), Pod::read(&after["spec"], settings));
+        Self { case, observed, before, after, old, new }
+    }
+
     fn settings(&self) -> Settings<'_> {
         Settings(&self.case.settings)
     }
@@ -152,15 +178,8 @@ impl Story<'_> {
     /// The promises about a request, and about a Pod that `Fix` returned.
     fn created(&self) {
         if let Some(after) = self.repaired() {
-            let before = &self.case.request["object"];
-            let repaired = Repaired {
-                case: self.case,
-                observed: &self.first,
-                before,
-                after: &after,
-                old: Pod::read(&before["spec"], self.settings()),
-                new: Pod::read(&after["spec"], self.settings()),
-            };
+            let repaired = Repaired::of(self.case, &self.first, &after);
+            self.broken.borrow_mut().extend(starts::broken(&repaired).0);
             for (promise, is_kept) in repair::PROMISES.iter().chain(&holds::PROMISES) {
                 self.check(promise, || is_kept(&repaired));
             }

@@ -1,6 +1,5 @@
-//! The words of the documentation, as functions of a Pod and the settings: *check*, *first init container*,
-//! *guarded*, *covered* and *pulled*. They read like the table that defines them, and share no code with this
-//! policy.
+//! The words of the documentation, as functions of a Pod and the settings: *check*, *first init container* and
+//! *guarded*. They read like the table that defines them, and share no code with this policy.
 
 use std::collections::BTreeSet;
 
@@ -72,6 +71,11 @@ impl<'p> Place<'p> {
             is_native_sidecar: list == List::InitContainers && entry["restartPolicy"] == "Always",
             mounts: mounts.map(|mount| text(&mount["name"])).collect(),
         })
+    }
+
+    /// Whether this container mounts that volume.
+    pub(crate) fn mounts_volume(&self, volume: &Place) -> bool {
+        self.is_container() && volume.list == List::Volumes && self.mounts.contains(volume.name)
     }
 
     pub(crate) fn is_container(&self) -> bool {
@@ -193,6 +197,11 @@ impl<'p> Pod<'p> {
         self.started().find(|container| container.mounts.contains(volume.name))
     }
 
+    /// Whether added checks are image volumes.
+    pub(crate) fn has_volumes_as_checks(&self) -> bool {
+        self.settings.as_volumes()
+    }
+
     /// Every app container. With image volumes as checks, also every container and image volume that begins
     /// after the first init container, and that is no image check.
     pub(crate) fn is_guarded(&self, place: &Place) -> bool {
@@ -206,7 +215,11 @@ impl<'p> Pod<'p> {
             List::EphemeralContainers => false,
             List::Volumes => {
                 let first = self.first_to_mount(place);
-                with_volumes && first.is_some_and(|container| self.is_after_first(container))
+                let mut mounting =
+                    self.started().filter(|container| container.mounts_volume(place));
+                with_volumes
+                    && mounting.any(|container| !container.is_exempt)
+                    && first.is_some_and(|container| self.is_after_first(container))
             }
         }
     }
@@ -215,54 +228,13 @@ impl<'p> Pod<'p> {
         self.places.iter().filter(|place| self.is_guarded(place))
     }
 
-    /// The strongest guarded place with the image of this place.
-    pub(crate) fn strongest_guarded(&self, image: &Place) -> Option<PullPolicy> {
-        let same = self.guarded().filter(|place| place.is_same_image(image));
-        same.map(|place| place.pull_policy).max()
-    }
-
-    /// The container before which a check of a guarded place has to end.
-    fn waits<'s>(&'s self, place: &'s Place<'p>) -> Option<&'s Place<'p>> {
+    /// Whether a place is pulled when the Pod starts.
+    pub(crate) fn is_pulled(&self, place: &Place) -> bool {
         match place.list {
-            List::Volumes => self.first_to_mount(place),
-            _ => Some(place),
+            List::EphemeralContainers => false,
+            List::Volumes => self.first_to_mount(place).is_some(),
+            _ => true,
         }
-    }
-
-    fn comes_before(&self, check: &Place, container: &Place) -> bool {
-        let mut earlier = self.init_containers().filter(|init| init.index < container.index);
-        earlier.any(|init| match check.list {
-            List::Volumes => init.mounts.contains(check.name),
-            _ => init.index == check.index,
-        })
-    }
-
-    /// Whether the image of a guarded place is covered.
-    pub(crate) fn is_covered(&self, place: &Place<'p>) -> bool {
-        let waiting = self.waits(place).filter(|container| container.is_init());
-        let is_in_time =
-            |check: &Place| waiting.is_none_or(|container| self.comes_before(check, container));
-        let first = self.first_init_container().map(|first| first.index);
-        let is_strong = |init: &Place| Some(init.pull_policy) >= self.strongest_guarded(place);
-        let covers = |init: &Place| {
-            init.ends()
-                && !init.is_exempt
-                && init.is_same_image(place)
-                && is_strong(init)
-                && (!self.settings.as_volumes() || Some(init.index) == first)
-        };
-        self.checks_of(place).any(is_in_time)
-            || self.init_containers().any(covers)
-            || self.has_one_container_alone()
-    }
-
-    /// A Pod in which nothing starts before the pull of its only image.
-    fn has_one_container_alone(&self) -> bool {
-        let mut counted = self
-            .examined()
-            .filter(|place| !place.is_native_sidecar && place.list != List::EphemeralContainers);
-        let first = counted.next();
-        first.is_some_and(|place| place.list == List::Containers) && counted.next().is_none()
     }
 
     pub(crate) fn has_checks(&self) -> bool {
@@ -282,21 +254,27 @@ impl<'p> Pod<'p> {
 
     /// Whether *pull-once* says that the image of a guarded container is pulled before the container starts.
     pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
-        let ends_before =
-            |init: &Place| init.ends() && (!container.is_init() || init.index < container.index);
-        let first = self.first_init_container();
+        let is_before = |init: &Place| !container.is_init() || init.index < container.index;
         let mut pulls = self.examined().filter(|place| {
             place.is_same_image(container) && place.pull_policy == PullPolicy::Always
         });
         pulls.any(|place| match (place.list, self.settings.pull_once()) {
-            (List::InitContainers, "AfterInitContainer" | "AfterAnyCheck") => ends_before(place),
+            (List::InitContainers, "AfterInitContainer" | "AfterAnyCheck") => is_before(place),
             (List::Volumes, "AfterAnyCheck") => {
+                let mut inits = self.init_containers().filter(|init| init.mounts_volume(place));
+                // A container pulls its volumes before its own image.
                 self.is_check(place)
-                    && first.is_some_and(|first| {
-                        first.mounts.contains(place.name) && ends_before(first)
-                    })
+                    && inits.any(|init| is_before(init) || init.index == container.index)
             }
             _ => false,
         })
+    }
+
+    /// The places that were in an older Pod: the index of each in that Pod and in this one.
+    pub(crate) fn kept_from(&self, old: &Self) -> Vec<(usize, usize)> {
+        let is_same = |old: &Place, new: &Place| old.list == new.list && old.name == new.name;
+        let kept = self.places.iter().enumerate();
+        let kept = kept.filter(|(_, new)| old.places.iter().any(|old| is_same(old, new)));
+        kept.enumerate().map(|(old, (new, _))| (old, new)).collect()
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask show`: shows what this policy does to requests, as a table of the containers or as the message of a
-//! rejection. Without arguments, it tells the stories of `stories.yaml`: this is what `make run` prints.
+//! `cargo xtask show`: tells the stories of `stories.yaml`, as `make run` does. Each story shows what this policy does to
+//! a request, as a table of the containers or as the message of a rejection.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,35 +32,9 @@ struct Story {
     settings: String,
 }
 
-/// Shows what this policy does to captured requests
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The policy's settings in JSON
-    #[arg(long, value_name = "VALUE", default_value = "{}")]
-    settings_json: String,
-    /// The policy's module, instead of annotated-policy.wasm
-    #[arg(long, value_name = "PATH")]
-    module: Option<PathBuf>,
-    /// Files with an admission review, or the request in it; without any, the command tells stories
-    reviews: Vec<PathBuf>,
-}
-
-pub(crate) fn run(args: &Args) -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
-    let module = args.module.clone().unwrap_or_else(|| root.join("annotated-policy.wasm"));
-    let module = Module::load(&module)?;
-    let settings = read_settings(None, Some(&args.settings_json))?;
-    for review in &args.reviews {
-        terminal::print(&outcome(&module, review, &settings)?)?;
-    }
-    if args.reviews.is_empty() {
-        tell_stories(&module)?;
-    }
-    Ok(())
-}
-
-fn tell_stories(module: &Module) -> Result<()> {
-    let root = workspace::root();
+    let module = Module::load(&root.join("annotated-policy.wasm"))?;
     let tour = tour()?;
     terminal::print(&tour.introduction)?;
     for story in tour.stories {
@@ -70,7 +44,7 @@ fn tell_stories(module: &Module) -> Result<()> {
         } else {
             yaml_serde::from_str(&story.settings)?
         };
-        let outcome = outcome(module, &root.join(story.review), &settings)?;
+        let outcome = outcome(&module, &root.join(story.review), &settings)?;
         terminal::print(&format!(
             "\n{} (settings: {})\n{}\n{outcome}",
             story.title, story.settings, story.text

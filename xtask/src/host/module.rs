@@ -87,10 +87,8 @@ impl Module {
         let mut store = Store::new(self.0.module().engine(), guest);
         store.set_fuel(FUEL)?;
         let instance = self.0.instantiate(&mut store)?;
-        for start in ["_start", "_initialize", "wapc_init"] {
-            if let Ok(function) = instance.get_typed_func::<(), ()>(&mut store, start) {
-                function.call(&mut store, ())?;
-            }
+        if let Ok(start) = instance.get_typed_func::<(), ()>(&mut store, "wapc_init") {
+            start.call(&mut store, ())?;
         }
         let lengths = (u32::try_from(operation.len())?, u32::try_from(payload.len())?);
         let succeeded = instance
@@ -260,7 +258,11 @@ mod tests {
                     {call}
                     (call $response (i32.const 0) (i32.const 2)) (i32.const 1)))"#
         );
-        Module::new(text.as_bytes()).expect("a policy")
+        module(&text).expect("a policy")
+    }
+
+    fn module(text: &str) -> Result<Module> {
+        Module::new(&wat::parse_str(text)?)
     }
 
     fn call(policy: &Module) -> Answer {
@@ -269,8 +271,7 @@ mod tests {
 
     #[test]
     fn a_module_with_a_foreign_import_is_refused() {
-        let text = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#;
-        assert!(Module::new(text.as_bytes()).is_err());
+        assert!(module(r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::events::{Event, Webhook, audit, debugged, image_set, raise_all};
 use crate::json::{LISTS, elements, elements_mut, named, text};
 use crate::requests::{claims_to_be_mirror, has_controller};
 use crate::settings::Settings;
-use crate::words::Pod;
+use crate::words::{Place, Pod};
 
 /// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's images: see
 /// docs/your-own-checks.md.
@@ -49,7 +49,7 @@ fn fresh_pod(story: &Story) -> Option<Value> {
 /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
 /// the request's Pod after the same change. A second policy accepts what a mesh injects. After another
 /// webhook, it accepts the Pod, or its message names what this webhook changed. If `Fix` runs again after a
-/// mesh, it adds no check for an image that is covered already.
+/// mesh, it adds no second check for an image.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let Some(repaired) = fresh_pod(story) else {
         return Ok(());
@@ -76,9 +76,10 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     hold(second.is_accepted() || may_reject, || told(&second))?;
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;
-        let repaired = Pod::read(&repaired["spec"], story.settings());
-        let covered = repaired.guarded().filter(|place| repaired.is_covered(place));
-        let covered: Vec<_> = covered.collect();
+        let [first, repaired] = [&story.case.request["object"], &repaired]
+            .map(|pod| Pod::read(&pod["spec"], story.settings()));
+        let is_added = |place: &&Place| !first.places.iter().any(|old| old.name == place.name);
+        let added_first: Vec<_> = repaired.places.iter().filter(is_added).collect();
         let again = again.object_after(&request);
         let pod = Pod::read(&again["spec"], story.settings());
         let is_new = |name: &str| {
@@ -88,7 +89,7 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
             !lists.any(|list| named(elements(spec, list), &name).is_some())
         };
         let mut added = pod.places.iter().filter(|place| is_new(place.name));
-        let twice = added.find(|place| covered.iter().any(|covered| covered.is_same_image(place)));
+        let twice = added.find(|place| added_first.iter().any(|first| first.is_same_image(place)));
         hold(twice.is_none(), || format!("a second check: {twice:?}"))?;
     }
     Ok(())

@@ -59,14 +59,15 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// After an unreachable registry, none of its images is asked for. After a lookup that the host refuses, no image is.
+/// After an unreachable registry, none of its images is asked for. After a lookup that the host refuses, no lookup of this
+/// kind is made.
 fn asks_again_only_who_answers(answered: &Answered) -> Kept {
     let answers = &answered.case.answers;
     let mut unreachable = BTreeSet::new();
-    let mut is_refused = false;
+    let mut refused = BTreeSet::new();
     for (operation, image) in &answered.observed.calls {
         let host = Reference::parse(image).map(|image| compared_host(&image.registry));
-        let may_ask = !is_refused && !unreachable.contains(&host);
+        let may_ask = !refused.contains(operation) && !unreachable.contains(&host);
         hold(may_ask, || format!("{image} is asked for: {:?}", answered.observed.calls))?;
         let failure = match operation.as_str() {
             "v1/manifest_digest" => answers.digest(image).err(),
@@ -75,7 +76,9 @@ fn asks_again_only_who_answers(answered: &Answered) -> Kept {
         if failure == Some(Failure::Unreachable) {
             unreachable.insert(host);
         }
-        is_refused |= failure == Some(Failure::NotGranted);
+        if failure == Some(Failure::NotGranted) {
+            refused.insert(operation);
+        }
     }
     Ok(())
 }

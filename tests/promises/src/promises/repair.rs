@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::lookups::is_looked_up;
-use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid};
+use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid, warnings};
 use crate::image::{PullPolicy, Reference, is_image_id, on_node, shared_name};
 use crate::json::text;
 use crate::words::{Place, Pod};
 
-pub(super) const PROMISES: [OfRepair; 7] = [
+pub(super) const PROMISES: [OfRepair; 8] = [
     ("only-repairs-change", minimal::only_repairs_change),
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
@@ -16,6 +16,7 @@ pub(super) const PROMISES: [OfRepair; 7] = [
     ("only-missing-checks-are-added", only_missing_checks_are_added),
     ("a-stale-check-is-found", finds_stale_checks),
     ("the-record-lists-the-differences", record::lists_the_differences),
+    ("what-was-not-repaired-is-in-the-annotation", warnings::are_in_the_annotation),
 ];
 
 impl Repaired<'_> {
@@ -68,10 +69,13 @@ impl Repaired<'_> {
             || self.failed_with("UseCached", old)
     }
 
-    /// The strongest pull policy that a guarded place with this image had before *pull-once*.
-    fn strongest_before_pull_once(&self, image: &Place) -> Option<PullPolicy> {
+    /// The strongest pull policy that the places of the request with this image had before *pull-once*: those that are
+    /// pulled, or only the guarded ones.
+    fn strongest_before_pull_once(&self, image: &Place, is_guarded: bool) -> Option<PullPolicy> {
         let policies = self.pairs().filter_map(|(old, new)| {
-            let is_counted = self.new.is_guarded(new) && new.is_same_image(image);
+            let is_counted = new.is_same_image(image)
+                && !new.is_exempt
+                && if is_guarded { self.new.is_guarded(new) } else { self.new.is_pulled(new) };
             let was_always = old.pull_policy == PullPolicy::Always || self.is_preferred(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
             let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
@@ -94,7 +98,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
             && ((is_required || repaired.is_preferred(old))
                 && new.pull_policy == PullPolicy::Always
                 || repaired.new.is_check(new)
-                    && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new));
+                    && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new, true));
         let is_pulled = || {
             repaired.new.is_guarded(new)
                 && new.is_container()
@@ -122,7 +126,7 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
         let pinned = digest.map(|digest| format!("{}@{digest}", on_node(old.image)));
         // A place with this digest may be stronger: then *weak-check* raises the pinned check.
         let is_raised = repaired.new.is_check(new)
-            && repaired.strongest_before_pull_once(new) == Some(PullPolicy::Always);
+            && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
         let is_required = repaired.matches("requireAlways", old);
         let is_always = new.pull_policy == PullPolicy::Always;
         let is_right = !old.is_exempt
@@ -136,8 +140,8 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is added with `coverage: Fix`, for an image that nothing else covers, and as strong as what it checks. Its
-/// name is the first prefix and a number.
+/// A check is added with `coverage: Fix`, once for the image of a guarded place, and as strong as the strongest place that
+/// pulls this image. Its name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     if !repaired.has_all_lookups() {
         return Ok(());
@@ -148,15 +152,11 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
         let number = check.name.strip_prefix(settings.name_prefixes()[0]);
-        // A container that *pull-once* has lowered was stronger when the check was added.
-        let is_missing = before.guarded().any(|place| {
-            let is_lowered = || place.pull_policy < check.pull_policy;
-            place.is_same_image(check) && (!before.is_covered(place) || is_lowered())
-        });
-        let strength = repaired.strongest_before_pull_once(check);
+        let is_guarded = before.guarded().any(|place| place.is_same_image(check));
+        let strength = repaired.strongest_before_pull_once(check, false);
         let is_right = settings.coverage() == "Fix"
             && before.is_under_coverage()
-            && is_missing
+            && is_guarded
             && is_once(check)
             && strength == Some(check.pull_policy)
             && number.is_some_and(|number| number.parse::<usize>().is_ok())

@@ -1,0 +1,208 @@
+//! How a repaired Pod starts, in a [kubelet in miniature](crate::kubelet) and in all worlds of its images. Exempt containers
+//! are apart.
+
+use super::{BrokenPromise, Repaired};
+use crate::image::PullPolicy;
+use crate::json::text;
+use crate::kubelet::{Images, Kubelet, Started, World, worlds};
+use crate::words::{List, Place, Pod};
+
+/// A promise about the start of a returned Pod in one world. Returns what is wrong.
+type InWorld = fn(&Start<'_>, &World, &Started) -> Option<String>;
+
+const PROMISES: [(&str, InWorld); 4] = [
+    ("a-check-that-succeeded-is-enough", checks_are_enough),
+    ("no-work-is-half-done", no_work_is_half_done),
+    ("what-would-have-started-starts", starts_as_before),
+    ("a-spared-pull-is-not-missed", spared_pulls_are_not_missed),
+];
+
+/// What is the same in all worlds.
+struct Start<'r> {
+    places: &'r [Place<'r>],
+    old_places: &'r [Place<'r>],
+    before: Kubelet,
+    after: Kubelet,
+    is_guarded: Vec<bool>,
+    /// Whether a container starts after an image check of its own image.
+    has_check: Vec<bool>,
+    /// Whether a place is work that may not be half done.
+    is_work: Vec<bool>,
+    /// The index of each old place, in the Pod that came in and in the returned Pod.
+    kept: Vec<(usize, usize)>,
+    /// The containers that *pull-once* lowered.
+    lowered: Vec<usize>,
+    /// Whether the images of the Pod have to be covered.
+    is_covered: bool,
+    /// Whether the Pod has to start as it would have started.
+    is_as_before: bool,
+}
+
+/// The promises that are broken, each in the first world that breaks it, and the number of worlds.
+pub(super) fn broken(repaired: &Repaired) -> (Vec<BrokenPromise>, usize) {
+    let mut images = Images::default();
+    let start = Start::of(repaired, &mut images);
+    let worlds = worlds(images.0.len());
+    let mut broken: Vec<BrokenPromise> = Vec::new();
+    for world in &worlds {
+        let result = start.after.start(world, None);
+        for (promise, problem) in PROMISES {
+            if broken.iter().all(|one| one.promise != promise)
+                && let Some(problem) = problem(&start, world, &result)
+            {
+                let details = format!("{problem}; {}", start.told(&images, world, &result));
+                broken.push(BrokenPromise { promise, details });
+            }
+        }
+    }
+    (broken, worlds.len())
+}
+
+impl<'r> Start<'r> {
+    fn of(repaired: &'r Repaired<'r>, images: &mut Images) -> Self {
+        let (old, new, settings) = (&repaired.old, &repaired.new, repaired.settings());
+        let after = Kubelet::of(new, images);
+        let before = Kubelet::of(old, images);
+        let places = || new.places.iter().enumerate();
+        let is_covered =
+            settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
+        let is_as_before = settings.get("images").is_none()
+            && settings.get("registry").is_none()
+            && old.places.iter().all(|place| !place.is_exempt);
+        Self {
+            places: &new.places,
+            old_places: &old.places,
+            is_guarded: new.places.iter().map(|place| new.is_guarded(place)).collect(),
+            has_check: places().map(|(index, _)| has_check(new, &after, index)).collect(),
+            is_work: new.places.iter().map(|place| is_work(new, place)).collect(),
+            kept: new.kept_from(old),
+            lowered: places()
+                .filter(|(_, place)| repaired.is_spared(place))
+                .map(|(index, _)| index)
+                .collect(),
+            is_covered,
+            is_as_before,
+            before,
+            after,
+        }
+    }
+
+    /// Says what started, and in which world.
+    fn told(&self, images: &Images, world: &World, result: &Started) -> String {
+        let places = 0..self.places.len();
+        let started = places.filter(|place| result.started[*place].is_some());
+        let names = |places: &[usize]| -> String {
+            places.iter().map(|place| self.places[*place].name).collect::<Vec<_>>().join(" ")
+        };
+        let images = images.0.iter().map(|(image, number)| {
+            let whereabouts = world[*number];
+            let registry = if whereabouts.is_in_registry { "current" } else { "nothing" };
+            format!("{image} node {:?} registry {registry}", whereabouts.node)
+        });
+        format!(
+            "started [{}], waiting [{}], in the world {}",
+            names(&started.collect::<Vec<_>>()),
+            names(&result.waiting),
+            images.collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+/// Whether a guarded container starts after an image check of its own image. A container pulls its own image after its
+/// image volumes.
+fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
+    let place = &pod.places[container];
+    let mut containers = kubelet.containers();
+    let Some((_, own)) = containers.find(|(one, _)| *one == container) else {
+        return false;
+    };
+    let is_pulled = |check: &Place| {
+        kubelet.containers().any(|(index, stage)| {
+            let other = &pod.places[index];
+            let is_check = other.list == check.list && other.index == check.index;
+            (stage < own && (is_check || other.mounts_volume(check)))
+                || (index == container && other.mounts_volume(check))
+        })
+    };
+    pod.is_guarded(place) && pod.checks_of(place).any(is_pulled)
+}
+
+/// Whether a place is work: an app container; if checks are image volumes, also an init container from the first one on,
+/// checks apart.
+fn is_work(pod: &Pod, place: &Place) -> bool {
+    let first = pod.first_init_container().filter(|_| pod.has_volumes_as_checks());
+    let is_work = match place.list {
+        List::Containers => true,
+        List::InitContainers => first.is_some_and(|first| place.index >= first.index),
+        _ => false,
+    };
+    is_work && !place.is_exempt && !pod.is_check(place)
+}
+
+/// No guarded container waits for its image while an image check of this image, after which it starts, has succeeded.
+fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
+    let mut waiting = result.waiting.iter();
+    let waiting = waiting.find(|waiting| start.has_check[**waiting])?;
+    Some(format!("{} waits", start.places[*waiting].name))
+}
+
+/// No app container starts while another waits for its image. If checks are image volumes, nothing starts from the first
+/// init container on, checks apart, while a guarded place waits.
+fn no_work_is_half_done(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
+    let mut waiting = result.waiting.iter().filter(|_| start.is_covered);
+    let waiting = waiting.find(|waiting| start.is_guarded[**waiting])?;
+    let mut places = 0..start.places.len();
+    let started = places.find(|place| start.is_work[*place] && result.started[*place].is_some())?;
+    let [started, waiting] = [started, *waiting].map(|place| start.places[place].name);
+    Some(format!("{started} started while {waiting} waits"))
+}
+
+/// If the whole Pod would have started as it came in, it starts. No container with `Always` gets an older image than it
+/// would have got.
+fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
+    if !start.is_as_before {
+        return None;
+    }
+    let before = start.before.start(world, None);
+    if before.waiting.is_empty() && !result.waiting.is_empty() {
+        return Some("the Pod would have started".to_owned());
+    }
+    let older = start.kept.iter().find(|(old, new)| {
+        let both = before.started[*old].zip(result.started[*new]);
+        start.old_places[*old].pull_policy == PullPolicy::Always
+            && both.is_some_and(|(before, after)| after < before)
+    });
+    older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
+}
+
+/// No container that *pull-once* lowered waits for its own image, even if this image's registry is away from the end of the
+/// pull on that spared it.
+fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
+    let waits = |lowered: &&usize| {
+        let image = start.after.image(**lowered);
+        world[image].is_in_registry
+            && start.after.start(world, Some(image)).waiting.contains(lowered)
+    };
+    let lowered = start.lowered.iter().find(waits)?;
+    let name = start.places[*lowered].name;
+    Some(format!("{name} would wait if its registry were away after the pull that spared it"))
+}
+
+impl Repaired<'_> {
+    /// Whether a warning says that a check is missing.
+    fn lacks_a_check(&self) -> bool {
+        let mut findings = self.observed.list("findings").into_iter();
+        findings.any(|finding| {
+            finding["more"].is_u64()
+                || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
+        })
+    }
+
+    /// Whether *pull-once* lowered a place.
+    fn is_spared(&self, place: &Place) -> bool {
+        let path = place.path("");
+        let mut changes = self.observed.list("changes").into_iter();
+        changes
+            .any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
+    }
+}
