@@ -98,11 +98,26 @@ def waiting_containers(line):
     return sorted((waits | mounting) & turn - set(line["started"]))
 
 
+# Whether a volume brings an image that another place has with Never. Before its first container, a kubelet pulls all image
+# volumes of a Pod, so Never then finds the image. In the miniature, a volume is pulled when its container starts.
+def needs_a_volume(line):
+    spec, brought, never = line["pod"]["spec"], set(), set()
+    for container in spec.get("initContainers", []) + spec["containers"]:
+        if container["imagePullPolicy"] == "Never":
+            never.add(container["image"])
+    for volume in spec["volumes"]:
+        if "image" in volume:
+            (never if volume["image"]["pullPolicy"] == "Never" else brought).add(volume["image"]["reference"])
+    return any(line["world"][name] == {"node": "none", "registry": "current"} for name in never & brought)
+
+
 def make(repository, folder):
     registry, on_node, pods, expected = Registry(repository), {}, [], {}
     prefix = "registry.test/" + repository.partition("/")[2]
     for number, text in enumerate(sys.stdin):
         line = json.loads(text)
+        if needs_a_volume(line):
+            continue
         tags = {}
         for name, place in line["world"].items():
             tags[name] = f"{number}-{name.replace(':', '-').replace('/', '-')}"
