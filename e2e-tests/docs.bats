@@ -61,7 +61,9 @@ kubectl() {
   case $* in
     *' -f -') gojq --yaml-input . >/dev/null ;;
     'apply -f '* | 'delete -f '*) gojq --yaml-input . "${@: -1}" >/dev/null ;;
-    'wait '*) sed -n 's/^  name: /clusteradmissionpolicy\//p' "$ROOT"/examples/*.yaml | grep -qxF "${@: -1}" ;;
+    'wait '*) (echo clusteradmissionpolicy/NAME && sed -n 's/^  name: /clusteradmissionpolicy\//p' "$ROOT"/examples/*.yaml) | grep -qxF "${@: -1}" ;;
+    'get policyserver default --output json') jq -n '{kind: "PolicyServer", spec: {replicas: 1}}' ;;
+    'patch policyserver '* | 'delete policyserver '*) ;; # cluster/operations.bats runs these
     'get pods --selector job-name=nightly' | 'describe pod --selector job-name=nightly') grep -qx '  name: nightly' nightly.yaml ;;
     'create configmap '*) [[ $* == *=verification-config.yml && -e $ROOT/docs/verification-config.yml ]] ;;
     'get pod nightly-report -n reports '*json) jq "$repaired" answer.json ;;
