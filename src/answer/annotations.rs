@@ -29,9 +29,9 @@ pub(super) fn annotations(
         })
     });
     let lists = [
-        ("findings", findings.len(), joined(of_findings, findings.len(), LIST_MAX)),
-        ("changes", changes.count(), joined(changes.entries(), changes.count(), LIST_MAX)),
-        ("lookups", lookups.len(), joined(of_lookups, lookups.len(), LIST_MAX)),
+        ("findings", findings.len(), joined(of_findings, findings.len(), 0, LIST_MAX)),
+        ("changes", changes.count(), joined(changes.entries(), changes.count(), 0, LIST_MAX)),
+        ("lookups", lookups.len(), joined(of_lookups, lookups.len(), 0, LIST_MAX)),
     ];
     let lists = lists.into_iter().filter(|(_, count, _)| *count > 0);
     lists.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()

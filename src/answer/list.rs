@@ -12,15 +12,16 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Entries as a list of at most `max` bytes. `count` is how many changes, findings or lookups they stand for. Those that do
-/// not fit are counted. None if there is no room for this number.
+/// Entries as a list of at most `max` bytes. Those of these `count` entries that do not fit are counted, beside `more` that
+/// an earlier list has counted. None if there is no room for this number.
 pub(super) fn joined(
     entries: impl Iterator<Item = String>,
     count: usize,
+    more: u64,
     max: usize,
 ) -> Option<String> {
     let mut list = String::from("[");
-    let mut left_out = count;
+    let mut left_out = u64::try_from(count).unwrap_or(u64::MAX).saturating_add(more);
     for entry in entries {
         let size = list.len().saturating_add(entry.len()).saturating_add(MORE_MAX);
         if size > max {

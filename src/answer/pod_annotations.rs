@@ -56,17 +56,17 @@ fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>, room: usize) -> Op
     }
     let earlier = metadata.annotation(CHANGES_ANNOTATION).and_then(earlier_record);
     let (earlier, more) = earlier.unwrap_or_default();
-    let count = changes.count().saturating_add(earlier.len()).saturating_add(more);
-    joined(changes.entries().chain(earlier), count, room.min(LIST_MAX))
+    let count = changes.count().saturating_add(earlier.len());
+    joined(changes.entries().chain(earlier), count, more, room.min(LIST_MAX))
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.
-fn earlier_record(record: &str) -> Option<(Vec<String>, usize)> {
+fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     #[derive(Deserialize)]
     struct Entry {
-        more: Option<usize>,
+        more: Option<u64>,
     }
-    let (mut entries, mut more) = (Vec::new(), 0_usize);
+    let (mut entries, mut more) = (Vec::new(), 0_u64);
     for entry in list(record, '{')? {
         match serde_json::from_str::<Entry>(entry).ok()?.more {
             Some(count) => more = more.saturating_add(count),

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
+use crate::image::Reference;
 use crate::pod::List;
 use crate::request::Operation;
 use crate::shown::shown;
@@ -34,14 +35,17 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     if stale.is_empty() {
         return;
     }
-    let spellings = others()
-        .filter_map(|place| Some((place.reference.ok()?.normalised(), shown(&place.image.now))));
+    // As the images are now, so that a second run has the same sentence about a pinned image.
+    let normalised =
+        |place: &Place<'_>| Reference::parse(&place.image.now).ok().map(|image| image.normalised());
+    let spellings =
+        others().filter_map(|place| Some((normalised(place)?, shown(&place.image.now))));
     let mut spelling_of: BTreeMap<String, Cow<'_, str>> = BTreeMap::new();
     spelling_of.extend(spellings);
     let is_update = examination.request.operation == Operation::PodUpdate;
     let mut reasons = Vec::new();
     for (index, check) in stale {
-        let other = check.reference.ok().and_then(|image| spelling_of.get(&image.normalised()));
+        let other = normalised(check).and_then(|image| spelling_of.get(&image));
         let other_spelling = other.map(|image| image.clone().into_owned());
         reasons.push((index, Stale { other_spelling, is_update }));
     }

@@ -162,7 +162,7 @@ impl Client for Registries {
 pub(super) type Outcome = Result<Value, String>;
 
 /// Sends a request to policies that select it: to the mutating ones in this order, and then to the others. The outcome is
-/// without this policy's own annotation, because each installation adds its entries there.
+/// without this policy's own annotations, because each installation adds its entries there.
 pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Registries) -> Outcome {
     let mut request = request.clone();
     let of_kind =
@@ -178,7 +178,7 @@ pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Regis
     }
     let mut object = request["object"].take();
     if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
-        annotations.remove("consistent-pull-policy/changes");
+        annotations.retain(|key, _| !key.starts_with("consistent-pull-policy/"));
     }
     Ok(object)
 }

@@ -99,34 +99,15 @@ fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
 }
 
 /// The registries that a Pod's start asks. A reboot of the node starts init containers again, so it asks them again.
-pub(super) fn asked_at_start(object: &Value) -> BTreeSet<String> {
+fn asked_at_start(object: &Value) -> BTreeSet<String> {
     let spec = spec_of(object);
     let containers = elements(spec, "initContainers").chain(elements(spec, "containers"));
     containers.flat_map(|container| asked_by(container, spec)).collect()
 }
 
-/// The registries that the node asks when one app container of a Pod has ended, and starts again. Each comes with the
-/// container's name.
-pub(super) fn asked_at_restart(object: &Value) -> BTreeSet<(String, String)> {
-    let spec = spec_of(object);
-    let of_container = |container: &Value| {
-        let name = container["name"].to_string();
-        asked_by(container, spec).into_iter().map(move |registry| (name.clone(), registry))
-    };
-    elements(spec, "containers").flat_map(of_container).collect()
-}
-
 /// Whether a Pod doesn't start completely on a node that has all of its images.
 pub(super) fn waits(object: &Value, registries: Registries) -> bool {
     asked_at_start(object).iter().any(|registry| registries.lacks(registry))
-}
-
-/// How many app containers start on a node that has all images, while all registries are away.
-pub(super) fn started(object: &Value) -> usize {
-    let spec = spec_of(object);
-    let starts = |container: &&Value| asked_by(container, spec).is_empty();
-    let is_initialized = elements(spec, "initContainers").all(|container| starts(&container));
-    if is_initialized { elements(spec, "containers").filter(starts).count() } else { 0 }
 }
 
 /// Whether a container may run an old image of its node because of a policy: its author wrote `Always`, and now nothing

@@ -10,15 +10,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::admission::{Policy, Registries, admit};
-use super::corpus::{
-    asked_at_restart, asked_at_start, may_run_an_old_image, requests, started, waits,
-};
+use super::corpus::{may_run_an_old_image, requests, waits};
 
 const FIRST: &str = "consistent-pull-policy-every-pod-volumes";
 const SECOND: &str = "consistent-pull-policy-second-policy";
 
 /// What the tables are made of.
-pub(super) struct Tables {
+struct Tables {
     /// The policies that the API server calls.
     policies: Vec<Policy>,
     requests: Vec<Sample>,
@@ -32,7 +30,7 @@ struct Sample {
 }
 
 impl Tables {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let mut policies = super::policies();
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
@@ -88,7 +86,7 @@ impl Tables {
     }
 
     /// For each pair of files that select a common object: the number of objects on which they don't stand together.
-    pub(super) fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
+    fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
         let mut pairs = BTreeMap::new();
         for (index, one) in self.policies.iter().enumerate() {
             for other in &self.policies[index + 1..] {
@@ -136,7 +134,7 @@ impl Tables {
     }
 
     /// The largest number of objects in which a container may run an old image because of the policy.
-    pub(super) fn with_old_images(&self, policy: &Policy) -> usize {
+    fn with_old_images(&self, policy: &Policy) -> usize {
         let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
         let counts = registries.map(|registries| {
             count(&self.stored(policy, registries), |before, after| {
@@ -181,41 +179,6 @@ impl Tables {
         });
         table(&columns, rows)
     }
-
-    fn table_of_availability(&self) -> String {
-        let columns = [
-            "file",
-            "objects",
-            "start: one registry more",
-            "start: one less",
-            "restart of a container: one registry more",
-            "restart of a container: one less",
-            "registries away: fewer containers start",
-            "registries away: more containers start",
-        ];
-        let rows = self.policies.iter().filter(|policy| policy.is_mutating()).map(|policy| {
-            let objects = self.stored(policy, Registries::Up);
-            let counts = [
-                objects.len(),
-                count(&objects, |before, after| {
-                    !asked_at_start(after).is_subset(&asked_at_start(before))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_start(before).is_subset(&asked_at_start(after))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_restart(after).is_subset(&asked_at_restart(before))
-                }),
-                count(&objects, |before, after| {
-                    !asked_at_restart(before).is_subset(&asked_at_restart(after))
-                }),
-                count(&objects, |before, after| started(after) < started(before)),
-                count(&objects, |before, after| started(after) > started(before)),
-            ];
-            [policy.file.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
-        });
-        table(&columns, rows)
-    }
 }
 
 fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
@@ -237,11 +200,9 @@ fn the_tables_of_the_readme_are_up_to_date() {
     let readme = fs::read_to_string(&path).expect("the README of the examples");
     let mut written = readme.clone();
     let tables = Tables::new();
-    for (name, table) in [
-        ("pairs", tables.table_of_pairs()),
-        ("incidents", tables.table_of_incidents()),
-        ("availability", tables.table_of_availability()),
-    ] {
+    for (name, table) in
+        [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())]
+    {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
         let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");

@@ -465,7 +465,12 @@ test("checks that are image volumes are in the table and in the drawing", async 
   playground,
 }) => {
   const { page } = playground;
-  await playground.choose("object", "bare-pod");
+  // Work can be half done here. Without `restartPolicy: Never`, no check is needed.
+  const containers = "[{name: a, image: nginx}, {name: b, image: 'redis:7'}]";
+  await playground.type(
+    "object",
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {restartPolicy: Never, containers: ${containers}}\n`,
+  );
   await playground.type(
     "settings",
     "imageChecks:\n  coverage: Fix\n  everyPod: true\n  as: ImageVolume\n",

@@ -216,8 +216,11 @@ pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
     started.map(|(place, _)| place.name.to_owned()).collect()
 }
 
+/// For a Pod with many images, no more worlds are made from this number on.
+const MANY_WORLDS: usize = 400;
+
 /// The worlds in which these images are: all of them for up to three images. For more images, all worlds in which at most
-/// two images are not everywhere, and of these at most a thousand.
+/// two images are not everywhere, and of these some hundred.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
     let everywhere = Whereabouts { node: OnNode::Current, is_in_registry: true };
     let mut worlds = vec![vec![everywhere; images]];
@@ -244,7 +247,7 @@ pub(crate) fn worlds(images: usize) -> Vec<World> {
                 (world[first], world[second]) = (one, other);
                 worlds.push(world);
             }
-            if worlds.len() > 1_000 {
+            if worlds.len() > MANY_WORLDS {
                 return worlds;
             }
         }

@@ -11,11 +11,13 @@
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
 //! | [`small_pods`] | all small Pods |
+//! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
 //! The module `words` has the definitions of *check* and *guarded*, and [`kubelet`] knows none of these words. They share no
 //! code with this policy, so that a mistake in one of them is noticed.
 
 pub mod answers;
+pub mod cluster_sample;
 pub mod corpus;
 pub mod events;
 #[path = "../../common/every_setting.rs"]

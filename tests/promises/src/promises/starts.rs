@@ -1,6 +1,8 @@
 //! How a repaired Pod starts, in a [kubelet in miniature](crate::kubelet) and in all worlds of its images. Exempt containers
 //! are apart.
 
+use std::collections::BTreeSet;
+
 use super::{BrokenPromise, Repaired};
 use crate::image::PullPolicy;
 use crate::json::text;
@@ -178,14 +180,20 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
 /// No container that *pull-once* lowered waits for its own image, even if this image's registry is away from the end of the
 /// pull on that spared it.
 fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
-    let waits = |lowered: &&usize| {
-        let image = start.after.image(**lowered);
-        world[image].is_in_registry
-            && start.after.start(world, Some(image)).waiting.contains(lowered)
-    };
-    let lowered = start.lowered.iter().find(waits)?;
-    let name = start.places[*lowered].name;
-    Some(format!("{name} would wait if its registry were away after the pull that spared it"))
+    let images: BTreeSet<usize> =
+        start.lowered.iter().map(|place| start.after.image(*place)).collect();
+    let in_registry = images.into_iter().filter(|image| world[*image].is_in_registry);
+    for image in in_registry {
+        let waiting = start.after.start(world, Some(image)).waiting;
+        let mut waiting = waiting.iter().filter(|place| start.after.image(**place) == image);
+        if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
+            let name = start.places[*place].name;
+            return Some(format!(
+                "{name} waits if its registry is away after the pull that spared it"
+            ));
+        }
+    }
+    None
 }
 
 impl Repaired<'_> {
