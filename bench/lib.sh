@@ -34,11 +34,11 @@ policy() {
   sed 's/^/    /' <<<"$3"
 }
 
-# serve POLICIES [OPTION...]: starts policy-server, and waits until it is ready.
+# serve POLICIES [OPTION...]: starts policy-server with WORKERS workers (else one), and waits until it is ready.
 serve() {
   echo "$1" >"$tmp/policies.yml"
   KUBECONFIG=/nonexistent "$policy_server" --addr 0.0.0.0 --port "$port" \
-    --readiness-probe-port $((port + 1)) --workers 1 --policies "$tmp/policies.yml" \
+    --readiness-probe-port $((port + 1)) --workers "${WORKERS:-1}" --policies "$tmp/policies.yml" \
     --policies-download-dir "$tmp" --sigstore-cache-dir "$tmp" \
     --ignore-kubernetes-connection-failure --log-level error "${@:2}" >"$tmp/log" 2>&1 &
   until curl -fs "http://127.0.0.1:$((port + 1))/readiness" >/dev/null; do
@@ -48,15 +48,16 @@ serve() {
   "$policy_server" --version | head -n 1
 }
 
-# rounds NAME URL BODY...: five rounds of REQUESTS requests (else 1,000), over one connection, to each URL in turn.
-# $tmp/NAME.times gets the median of each round, in milliseconds.
+# rounds NAME URL BODY...: five rounds of REQUESTS requests (else 1,000), over CONNECTIONS connections (else one), to each
+# URL in turn. $tmp/NAME.times gets the median of each round, in milliseconds, and $tmp/NAME.rates the requests a second.
 rounds() {
   local round i
   for round in {1..5}; do
     for ((i = 1; i < $#; i += 3)); do
-      ab -q -k -c 1 -n "${REQUESTS:-1000}" -T application/json -p "${@:i+2:1}" -e "$tmp/csv" "${@:i+1:1}" >"$tmp/ab"
+      ab -q -k -c "${CONNECTIONS:-1}" -n "${REQUESTS:-1000}" -T application/json -p "${@:i+2:1}" -e "$tmp/csv" "${@:i+1:1}" >"$tmp/ab"
       ! grep '^Non-2xx' "$tmp/ab" || { echo "${*:i:1}, round $round" >&2; exit 1; }
       awk -F, '$1 == 50 { print $2 }' "$tmp/csv" >>"$tmp/${*:i:1}.times"
+      awk '/^Requests per second/ { print $4 }' "$tmp/ab" >>"$tmp/${*:i:1}.rates"
     done
   done
 }
@@ -64,6 +65,8 @@ rounds() {
 # The median of the numbers on the standard input, and of the rounds of NAME.
 median() { sort -n | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
 time_of() { median <"$tmp/$1.times"; }
+# ratio NAME OTHER times|rates: the median of the ratios of the same rounds.
+ratio() { paste "$tmp/$1.$3" "$tmp/$2.$3" | awk '{ print $1 / $2 }' | median; }
 
 # namespace NAME: makes it in the cluster.
 namespace() {

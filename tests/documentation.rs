@@ -1,5 +1,5 @@
 //! Checks some facts of the documentation: links lead to existing pages, all examples are listed, addresses of files
-//! in a release name this version, the names of policies are those of Kubewarden, and the pages are short.
+//! in a release name this version, and the pages are short.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -141,43 +141,4 @@ fn addresses_in_a_release_name_this_version() {
         }
     }
     assert!(count > 0, "{count}");
-}
-
-/// Kubewarden 1.37.2 renamed policies. A line has an old name only beside the new one, and both are names of
-/// examples or placeholders.
-#[test]
-fn names_of_policies_are_those_of_kubewarden() {
-    let examples: String = fs::read_dir(root().join("examples"))
-        .expect("examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .map(|path| fs::read_to_string(path).expect("an example"))
-        .collect();
-    let names = |line: &str, beginning: &str| -> Vec<String> {
-        let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '<' | '…');
-        line.split(beginning)
-            .skip(1)
-            .map(|rest| rest.chars().take_while(|c| belongs(*c)).collect())
-            // The names of policy groups, which no example has.
-            .filter(|name: &String| !name.starts_with("group-"))
-            .collect()
-    };
-    let mut count = 0;
-    for (page, text) in pages() {
-        for line in text.lines() {
-            for (old, new) in [("clusterwide-", "kw.cap."), ("namespaced-", "kw.ap.")] {
-                let (old, new) = (names(line, old), names(line, new));
-                let place = format!("{}: {line}", page.display());
-                assert!(old.iter().all(|name| new.contains(name)), "{place}");
-                for name in &new {
-                    let exists = name.starts_with(['<', '…'])
-                        || matches!(name.as_str(), "NAME" | "another-policy")
-                        || examples.contains(&format!("\n  name: {name}\n"));
-                    assert!(exists, "no example has the name {name}: {place}");
-                }
-                count += new.len();
-            }
-        }
-    }
-    assert!(count > 4, "{count}");
 }

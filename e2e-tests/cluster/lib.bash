@@ -49,15 +49,20 @@ in_registry() {
   esac
 }
 
-# image NAME:TAG...: pushes images that no other test and no node has, because their configurations have their names.
+# image NAME:TAG...: pushes images that no other test and no node has. A second call moves the tag to another image.
 image() {
   local name
   for name; do
-    jq --arg name "$NS/$name" '.config.Labels = {$name}' "$RUN/config.json" >"$RUN/image/config.json"
+    jq --arg name "$NS/$name" --arg number "$RANDOM$RANDOM" '.config.Labels = {$name, $number}' "$RUN/config.json" >"$RUN/image/config.json"
     tar --create --file "$RUN/image.tar" --directory "$RUN/image" manifest.json config.json layer.tar
     skopeo copy --quiet --dest-tls-verify=false "docker-archive:$RUN/image.tar" "$(in_registry "$name")"
     images+=("$name")
   done
+}
+
+# digest NAME:TAG: the digest that this tag has in the registry.
+digest() {
+  skopeo inspect --tls-verify=false --format '{{.Digest}}' "$(in_registry "$1")"
 }
 
 delete_image() {
@@ -162,15 +167,35 @@ webhook() {
     | '"${3:-.}" | kubectl apply --filename - >/dev/null
 }
 
+# page_block HEADING LANGUAGE [NUMBER]: the first, or NUMBERth, code block of this language in a section of
+# docs/operations.md.
+page_block() {
+  awk -v heading="## $1" -v fence="\`\`\`$2" -v number="${3:-1}" '
+    /^## / && !inside { here = ($0 == heading) }
+    here && !inside && substr($0, match($0, /[^ ]/)) ~ /^```/ {
+      inside = 1; indent = match($0, /[^ ]/); wanted = substr($0, indent) == fence && ++found == number; next
+    }
+    inside && substr($0, indent) == "```" { inside = wanted = 0 }
+    wanted { print substr($0, indent); printed = 1 }
+    END { exit !printed }
+  ' docs/operations.md || { echo "docs/operations.md has no such block: $*" >&2 && false; }
+}
+
+# acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/operations.md. The
+# first one may time out.
+acts() {
+  bash -c "$(page_block "When new settings act" console | sed "s#/NAME#/$1#")"
+}
+
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
 # Without Kubewarden's controller, it registers the policies as the controller does. remove_examples takes all out.
 apply_example() {
-  local condition policy name
+  local policy name
   example "$@" >>"$RUN/applied"
   if [[ -z ${POLICY_SERVER:-} ]]; then
     example "$@" | kubectl apply --filename -
-    for condition in "jsonpath={.status.policyStatus}=active" condition=PolicyUniquelyReachable; do
-      example "$@" | kubectl wait --for="$condition" --timeout=180s --filename -
+    for name in $(example "$@" | gojq --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name'); do
+      acts "$name"
     done
     return
   fi
