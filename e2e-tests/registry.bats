@@ -37,7 +37,7 @@ lookup() {
     2>"$BATS_TEST_TMPDIR/stderr" </dev/null) || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   failure=$(gojq -r '.auditAnnotations.lookups // "[]" | fromjson | map(.failure) | join(" ")' <<<"$answer")
   raw=$(gojq -r 'del(.patch) | tostring
-    | [match("https?:|caused by|os error|error (sending|following)|callback|host error|envelope|code: [0-9]|/v2/|backtrace|gone|\\x1b|\\\\u001b"; "gi").string]
+    | [match("https?://|caused by|os error|error (sending|following)|callback|host error|envelope|code: [0-9]|/v2/|backtrace|gone|\\x1b|\\\\u001b"; "gi").string]
     | join(", ")' <<<"$answer")
   [[ -z $raw ]] || fail "a text of the host or of the registry is in the answer: $raw"
 }

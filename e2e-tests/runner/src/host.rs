@@ -115,11 +115,13 @@ impl Host for Kwctl {
 /// A session for kwctl with these lookups and their answers.
 fn recorded(calls: &[Call], registries: &Registries) -> Result<String> {
     let entries = calls.iter().map(|(operation, image)| {
+        // In YAML, a name that begins with a bracket needs quotes.
+        let request = yaml_serde::to_string(&json!({"image": image})).unwrap_or_default();
         let call =
             if operation == "v1/manifest_digest" { "OciManifestDigest" } else { "OciManifest" };
         json!({
             "type": "Exchange",
-            "request": format!("!{call}\nimage: {image}\n"),
+            "request": format!("!{call}\n{request}"),
             "response": match registries.answer(operation, image) {
                 Ok(answer) => json!({"type": "Success", "payload": answer.to_string()}),
                 Err(error) => json!({"type": "Error", "message": error}),
