@@ -36,8 +36,10 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         return;
     }
     // As the images are now, so that a second run has the same sentence about a pinned image.
-    let normalised =
-        |place: &Place<'_>| Reference::parse(&place.image.now).ok().map(|image| image.normalised());
+    let normalised = |place: &Place<'_>| match place.image.changed_by {
+        None => place.reference.ok().map(|image| image.normalised()),
+        Some(_) => Reference::parse(&place.image.now).ok().map(|image| image.normalised()),
+    };
     let spellings =
         others().filter_map(|place| Some((normalised(place)?, shown(&place.image.now))));
     let mut spelling_of: BTreeMap<String, Cow<'_, str>> = BTreeMap::new();
