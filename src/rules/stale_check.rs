@@ -20,9 +20,8 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     }
     let is_check = |place: &&Place<'_>| place.role == Role::Check;
     let others = || examination.places.iter().filter(|place| !is_check(place));
-    let mut used = BTreeSet::new();
-    used.extend(others().map(Place::same_image_before));
-    used.extend(others().filter(|place| place.is_changed()).map(Place::same_image));
+    let now = others().filter(|place| place.is_changed()).map(Place::same_image);
+    let used: BTreeSet<_> = others().map(Place::same_image_before).chain(now).collect();
     let is_stale = |check: &Place<'_>| {
         !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
     };
@@ -42,8 +41,7 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     };
     let spellings =
         others().filter_map(|place| Some((normalised(place)?, shown(&place.image.now))));
-    let mut spelling_of: BTreeMap<String, Cow<'_, str>> = BTreeMap::new();
-    spelling_of.extend(spellings);
+    let spelling_of: BTreeMap<String, Cow<'_, str>> = spellings.collect();
     let is_update = examination.request.operation == Operation::PodUpdate;
     let mut reasons = Vec::new();
     for (index, check) in stale {
