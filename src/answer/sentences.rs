@@ -43,12 +43,13 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
 pub(super) struct Warnings {
     /// At most `WARNINGS_MAX` lines. The last one says how many more there are.
     pub(super) lines: Vec<String>,
-    /// The sentences about what was found and not repaired, as far as an annotation has room for them.
+    /// The sentences about what was found and not repaired, as far as an annotation has room for them. None if the Pod gets
+    /// no annotation.
     pub(super) unrepaired: Vec<String>,
     /// The number of lines that are not shown.
     hidden: usize,
-    /// The size of `unrepaired`, in bytes.
-    size: usize,
+    /// The room for `unrepaired`, in bytes.
+    room: usize,
 }
 
 impl Warnings {
@@ -59,7 +60,9 @@ impl Warnings {
         findings: &[Judged<'_, '_>],
         is_repaired: bool,
     ) -> Self {
-        let mut warnings = Self::default();
+        // Only a Pod that is created gets the annotation.
+        let room = if is_repaired && examination.request.creates { LIST_MAX } else { 0 };
+        let mut warnings = Self { room, ..Self::default() };
         for Judged { finding, place, outcome } in by_importance(findings) {
             let reason = &*finding.reason;
             match outcome {
@@ -97,7 +100,7 @@ impl Warnings {
     /// Adds a sentence. It is not made if nothing shows it.
     fn add(&mut self, is_unrepaired: bool, done: &str, sentence: impl FnOnce() -> String) {
         let is_shown = self.lines.len() < WARNINGS_MAX;
-        let has_room = is_unrepaired && self.size < LIST_MAX;
+        let has_room = is_unrepaired && self.room > 0;
         if !is_shown {
             self.hidden = self.hidden.saturating_add(1);
         }
@@ -107,7 +110,7 @@ impl Warnings {
                 self.lines.push([&sentence, done].concat());
             }
             if has_room {
-                self.size = self.size.saturating_add(sentence.len());
+                self.room = self.room.saturating_sub(sentence.len());
                 self.unrepaired.push(sentence);
             }
         }

@@ -4,7 +4,6 @@
 //! replaces an image. A node that reboots runs init containers again, so a check that has passed once can still hold up the
 //! Pod.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
@@ -39,14 +38,18 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         None => place.reference.ok().map(|image| image.normalised()),
         Some(_) => Reference::parse(&place.image.now).ok().map(|image| image.normalised()),
     };
-    let spellings =
-        others().filter_map(|place| Some((normalised(place)?, shown(&place.image.now))));
-    let spelling_of: BTreeMap<String, Cow<'_, str>> = spellings.collect();
+    // Only the names of the stale checks are kept, because a Pod can have many other images.
+    let mut spellings: BTreeMap<String, Option<String>> =
+        stale.iter().filter_map(|(_, check)| Some((normalised(check)?, None))).collect();
+    for place in others() {
+        if let Some(spelling) = normalised(place).and_then(|image| spellings.get_mut(&image)) {
+            *spelling = Some(shown(&place.image.now).into_owned());
+        }
+    }
     let is_update = examination.request.operation == Operation::PodUpdate;
     let mut reasons = Vec::new();
     for (index, check) in stale {
-        let other = normalised(check).and_then(|image| spelling_of.get(&image));
-        let other_spelling = other.map(|image| image.clone().into_owned());
+        let other_spelling = normalised(check).and_then(|image| spellings.get(&image)?.clone());
         reasons.push((index, Stale { other_spelling, is_update }));
     }
     for (index, reason) in reasons {
