@@ -10,27 +10,13 @@
 
 use crate::pod::List;
 
-/// A moment of a Pod's start. A later moment is greater.
+/// A moment of a Pod's start: the index of an init container. A later moment is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(usize);
 
 impl Moment {
     /// All app containers start.
     pub(crate) const APPS: Self = Self(usize::MAX);
-
-    /// The init container at this index of the request starts. The even numbers are for added init containers.
-    const fn of_init(index: usize) -> Self {
-        Self(index.saturating_mul(2).saturating_add(1))
-    }
-
-    /// An added init container starts, which stands before the init container at this index of the request.
-    const fn of_added_before(index: usize) -> Self {
-        Self(index.saturating_mul(2))
-    }
-
-    const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
 }
 
 /// When a place starts, and what starts after its pull.
@@ -57,25 +43,17 @@ pub(crate) enum Followers {
 }
 
 impl Start {
-    /// The start of a container of the request.
+    /// The start of a container.
     pub(crate) const fn of_container(list: List, index: usize) -> Self {
-        match list {
-            List::InitContainers => Self::of_init_container(Moment::of_init(index)),
-            List::Containers => Self { moment: Some(Moment::APPS), followers: Followers::None },
-            List::EphemeralContainers | List::Volumes => {
-                Self { moment: None, followers: Followers::None }
+        let (moment, followers) = match list {
+            // Its volumes may be pulled before its own image, so what follows begins with the next init container.
+            List::InitContainers => {
+                (Some(Moment(index)), Followers::From(Moment(index.saturating_add(1))))
             }
-        }
-    }
-
-    /// The start of an added init container, which stands before the one at this index of the request.
-    pub(crate) const fn of_added_before(index: usize) -> Self {
-        Self::of_init_container(Moment::of_added_before(index))
-    }
-
-    /// An init container's own moment is too early for its pull: its volumes may be pulled before its image.
-    const fn of_init_container(moment: Moment) -> Self {
-        Self { moment: Some(moment), followers: Followers::From(moment.next()) }
+            List::Containers => (Some(Moment::APPS), Followers::None),
+            List::EphemeralContainers | List::Volumes => (None, Followers::None),
+        };
+        Self { moment, followers }
     }
 
     /// The start of a volume. `first` is the moment of the first container that mounts it.

@@ -153,7 +153,8 @@ fn checks<'o>(
     first: usize,
 ) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
     let start = match made {
-        Made::InitContainers(_) => Start::of_added_before(first),
+        // Only app containers are guarded then, and they start after every init container.
+        Made::InitContainers(_) => Start::of_container(List::InitContainers, first),
         Made::Volumes(_) => Start::of_volume(examination.first_start(), true),
     };
     let size_of_fields = made.size_of_fields();
