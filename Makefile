@@ -47,7 +47,7 @@ help: ## List the targets
 
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
-	@echo "Compiling the tools and this policy. The first time, this takes three minutes."
+	@echo "Compiling the tools and this policy. The first time, this takes three to five minutes."
 	@hack/alive.sh $(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" show
 
@@ -138,7 +138,7 @@ cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of ku
 # The random cases have another seed in each run. The output says how to continue the run. EVERY=7 tries every seventh small
 # Pod. They run on the crate, which is optimised here, because there are twenty million Pods with settings.
 .PHONY: soak
-soak: policy.wasm ## The promises on a million random cases in the module, and on all small Pods (two hours)
+soak: policy.wasm ## The promises on a million random cases in the module, and on all small Pods (hours)
 	$(CARGO) run --quiet --profile xtask --package soak -- --cases $(or $(CASES),1000000) --jobs 2
 	$(CARGO) run --quiet --profile xtask --package $(POLICY)-promises --example small-pods \
 		$(foreach package,$(POLICY) $(POLICY)-promises,--config profile.xtask.package.$(package).opt-level=2)
