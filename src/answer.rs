@@ -89,11 +89,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
     let warnings = Warnings::of(examination, &findings, is_repaired);
     let annotations = annotations::annotations(examination, &findings, &changes);
-    let edits = if is_repaired {
-        edit::edits(examination, &changes, &warnings.unrepaired)
-    } else {
-        Vec::new()
-    };
+    let edits = if is_repaired { edit::edits(examination, &changes, &warnings.unrepaired) } else { Vec::new() };
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),

@@ -126,13 +126,7 @@ impl<'o> Examination<'o> {
     }
 
     /// Adds a finding about a place.
-    pub(crate) fn find(
-        &mut self,
-        place: usize,
-        subject: Subject,
-        effect: Effect,
-        reason: impl Reason + 'o,
-    ) {
+    pub(crate) fn find(&mut self, place: usize, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
         self.findings.push(Finding { place, subject, effect, reason: Box::new(reason) });
     }
 
@@ -141,8 +135,7 @@ impl<'o> Examination<'o> {
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
         let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
         let mut images: Vec<Vec<usize>> = Vec::with_capacity(self.places.len());
-        for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part())
-        {
+        for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part()) {
             let number = *numbers.entry(place.same_image()).or_insert(images.len());
             match images.get_mut(number) {
                 Some(places) => places.push(index),

@@ -29,11 +29,7 @@ impl<'v> Wrong<'v> {
     }
 
     /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be_one_of(
-        object: &'v Value,
-        key: &'static str,
-        expected: &'static str,
-    ) -> Self {
+    pub(crate) const fn must_be_one_of(object: &'v Value, key: &'static str, expected: &'static str) -> Self {
         Self { value: object, problem: Problem::MustBeOneOf(key, expected) }
     }
 
@@ -78,12 +74,8 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
         add_path(member, value, path)
     };
     match tree {
-        Value::Object(members) => {
-            members.iter().any(|(key, member)| finds(&[".", key].concat(), member))
-        }
-        Value::Array(list) => {
-            list.iter().enumerate().any(|(index, member)| finds(&format!("[{index}]"), member))
-        }
+        Value::Object(members) => members.iter().any(|(key, member)| finds(&[".", key].concat(), member)),
+        Value::Array(list) => list.iter().enumerate().any(|(index, member)| finds(&format!("[{index}]"), member)),
         _ => false,
     }
 }
@@ -139,10 +131,7 @@ pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wron
 ///
 /// # Errors
 /// `object` is no object, or the member is none.
-pub(crate) fn object<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
+pub(crate) fn object<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
     let members = |value: &'v Value| value.as_object().ok_or(Wrong::must_be(value, "an object"));
     member(object, key)?.map(members).transpose()
 }
@@ -185,8 +174,6 @@ fn path_of(path: &serde_ignored::Path<'_>) -> String {
             parent if parent.is_empty() => key.clone(),
             parent => format!("{parent}.{key}"),
         },
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => path_of(parent),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => path_of(parent),
     }
 }

@@ -67,8 +67,8 @@ mod tests {
     fn white_space_control_and_format_characters_are_escaped() {
         for c in '\0'..=char::MAX {
             let category = c.general_category();
-            let is_expected = c.is_whitespace()
-                || matches!(category, GeneralCategory::Control | GeneralCategory::Format);
+            let is_expected =
+                c.is_whitespace() || matches!(category, GeneralCategory::Control | GeneralCategory::Format);
             assert_eq!(is_hidden(c), is_expected, "{c:?}");
         }
         assert_eq!(shown("a\nb c\u{200b}\u{1f600}"), "a\\u{a}b\\u{20}c\\u{200b}\u{1f600}");
@@ -84,10 +84,7 @@ mod tests {
         assert_eq!(spaces, ["\\u{20}".repeat(98), "\\u{20}".repeat(98)].join("..."));
         let long = format!("start{}end", "x".repeat(MAX));
         let shown = shown(&long);
-        assert!(
-            shown.starts_with("startx") && shown.contains("x...x") && shown.ends_with("xend"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("startx") && shown.contains("x...x") && shown.ends_with("xend"), "{shown}");
         assert!(shown.chars().count() <= MAX);
     }
 }

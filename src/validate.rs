@@ -31,22 +31,18 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 ///
 /// An instance of the module serves one request. So the trees of values are not freed, which would take a fifth of all
 /// instructions.
-fn response(
-    payload: &[u8],
-    client: &mut dyn Client,
-) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
+fn response(payload: &[u8], client: &mut dyn Client) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
     let review = Review::read(payload).map_err(Rejection::unreadable)?;
     let mut review = ManuallyDrop::new(review);
     let settings = Settings::read(&review.settings);
-    let settings = settings
-        .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
-    let Some(request) = review.request().filter(|request| {
-        request.operation != Operation::Template || settings.templates != Templates::Off
-    }) else {
+    let settings = settings.map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
+    let Some(request) = review
+        .request()
+        .filter(|request| request.operation != Operation::Template || settings.templates != Templates::Off)
+    else {
         return Ok(None);
     };
-    let malformed =
-        |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
+    let malformed = |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
     let Some(metadata) = request.metadata().map_err(malformed)? else {
         return Ok(None);
     };

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 /// The address of the repository on GitHub.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
 /// The start of the addresses of the repository's files as plain text. A branch or a tag comes next.
-const RAW: &str =
-    "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
+const RAW: &str = "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -99,10 +98,7 @@ fn each_link_leads_to_a_file_and_a_heading() {
         for (number, line) in prose(&text) {
             for target in targets(line) {
                 count += 1;
-                problems.extend(
-                    broken(&page, target)
-                        .map(|problem| format!("{}:{number}: {problem}", page.display())),
-                );
+                problems.extend(broken(&page, target).map(|problem| format!("{}:{number}: {problem}", page.display())));
             }
         }
     }

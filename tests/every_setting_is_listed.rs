@@ -62,13 +62,11 @@ fn the_table_has_every_setting_with_its_default() {
     let mut problems = Vec::new();
     for Setting { path, default, .. } in every_setting() {
         let name = format!("`{path}`");
-        let mut defaults =
-            rows.iter().filter(|row| row[0] == name).filter_map(|row| row.get(1)).peekable();
+        let mut defaults = rows.iter().filter(|row| row[0] == name).filter_map(|row| row.get(1)).peekable();
         if defaults.peek().is_none() {
             problems.push(format!("{path} has no row in the table of {TABLE}"));
         } else if !defaults.any(|cell| is_written_as(&default, cell)) {
-            problems
-                .push(format!("{path} has another default than {default} in the table of {TABLE}"));
+            problems.push(format!("{path} has another default than {default} in the table of {TABLE}"));
         }
     }
     fail_if_any(&problems);
@@ -94,9 +92,7 @@ fn the_form_has_a_question_for_every_setting() {
                 let empty = Value::Array(Vec::new());
                 let default = if path == EMPTY_IN_THE_FORM { &empty } else { default };
                 if question["default"] != *default {
-                    problems.push(format!(
-                        "{path} has another default than {default} in questions-ui.yml"
-                    ));
+                    problems.push(format!("{path} has another default than {default} in questions-ui.yml"));
                 }
                 let options = question["options"].as_array().into_iter().flatten();
                 let mut options: Vec<&str> = options.filter_map(Value::as_str).collect();
@@ -104,9 +100,7 @@ fn the_form_has_a_question_for_every_setting() {
                 options.sort_unstable();
                 words.sort_unstable();
                 if options != words {
-                    problems.push(format!(
-                        "{path} has other options than {words:?} in questions-ui.yml"
-                    ));
+                    problems.push(format!("{path} has other options than {words:?} in questions-ui.yml"));
                 }
             }
             (None, Some(_)) => {}

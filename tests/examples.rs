@@ -71,8 +71,7 @@ fn strings(list: &Value) -> Vec<&str> {
 fn registers(policy: &Policy, resource: &str, operation: &str) -> bool {
     let rules = policy.spec["rules"].as_array().expect("rules");
     rules.iter().any(|rule| {
-        strings(&rule["resources"]).contains(&resource)
-            && strings(&rule["operations"]).contains(&operation)
+        strings(&rule["resources"]).contains(&resource) && strings(&rule["operations"]).contains(&operation)
     })
 }
 
@@ -136,8 +135,7 @@ fn each_example_registers_only_what_it_acts_on() {
         let settings = &spec["settings"];
         // A preference is no reason to see each UPDATE.
         let images = settings["images"].as_object();
-        let has_limits =
-            images.is_some_and(|images| images.keys().any(|key| key != "preferAlways"));
+        let has_limits = images.is_some_and(|images| images.keys().any(|key| key != "preferAlways"));
         let may_update = has_limits || settings["registry"]["lookup"] == "Pin";
         assert_eq!(registers(&policy, "pods/ephemeralcontainers", "UPDATE"), may_update, "{name}");
         assert!(may_update || !registers_updates(&policy), "{name}");
@@ -158,14 +156,11 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
         let labels = spec["objectSelector"]["matchExpressions"].as_array().into_iter().flatten();
         let mut of_controllers = labels.filter(|label| {
             label["operator"] == "Exists"
-                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
-                    .iter()
-                    .any(|key| label["key"] == *key)
+                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"].iter().any(|key| label["key"] == *key)
         });
         let namespaces = &spec["namespaceSelector"];
         let left_out = &namespaces["matchExpressions"][0];
-        let leaves_out = left_out["operator"] == "NotIn"
-            && strings(&left_out["values"]).contains(&"kube-system");
+        let leaves_out = left_out["operator"] == "NotIn" && strings(&left_out["values"]).contains(&"kube-system");
         assert!(of_controllers.next().is_some() || leaves_out, "{name} acts in kube-system");
         // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
         assert!(namespaces["matchLabels"].is_null(), "{name}");
@@ -190,17 +185,12 @@ fn no_example_makes_an_incident_larger() {
             continue;
         }
         assert_eq!(spec["failurePolicy"], "Ignore", "{name}: a registry may never answer");
-        assert_eq!(
-            spec["backgroundAudit"] == false,
-            !only_audits(&policy),
-            "{name}: audits look up every image"
-        );
+        assert_eq!(spec["backgroundAudit"] == false, !only_audits(&policy), "{name}: audits look up every image");
         for failure in ["onDenied", "onRateLimited", "onUnreachable", "onUnknown"] {
             assert!(registry[failure].is_null(), "{name}: {failure} is not KeepTag");
         }
         let examples = examples();
-        let manifests =
-            examples.iter().filter(|example| example.name == *file).flat_map(|e| &e.manifests);
+        let manifests = examples.iter().filter(|example| example.name == *file).flat_map(|e| &e.manifests);
         let mut servers = manifests.filter(|manifest| manifest["kind"] == "PolicyServer");
         let has_its_own = servers.any(|server| server["metadata"]["name"] == spec["policyServer"]);
         assert!(has_its_own, "{name}: lookups hold up the other policies of a policy server");
@@ -249,10 +239,7 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
 fn check_of_agent_stack() -> Value {
     let request = captured("agent-stack-0.47-real-weak-checks-pod-create");
     let containers = request["object"]["spec"]["initContainers"].as_array();
-    let check = containers
-        .expect("init containers")
-        .iter()
-        .find(|container| container["image"] == "my-app:v1.2.3");
+    let check = containers.expect("init containers").iter().find(|container| container["image"] == "my-app:v1.2.3");
     check.expect("a check").clone()
 }
 
@@ -301,11 +288,7 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
         let pins = settings["registry"]["lookup"] == "Pin";
         if coverage == "Fix" || coverage == "Reject" || pins {
             count += 1;
-            let list = if pins {
-                &settings["registry"]["skipImages"]
-            } else {
-                &settings["exempt"]["images"]
-            };
+            let list = if pins { &settings["registry"]["skipImages"] } else { &settings["exempt"]["images"] };
             let exempt = strings(list);
             for image in mesh {
                 assert!(exempt.contains(&image), "{name}: {image}");
@@ -329,18 +312,12 @@ fn the_settings_in_the_documentation_are_valid() {
             let Ok(settings) = yaml_serde::from_str::<Value>(block) else {
                 panic!("{}: no YAML: {block}", path.display());
             };
-            let is_settings = settings
-                .as_object()
-                .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
+            let is_settings =
+                settings.as_object().is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
                 template_keeps_guaranteed_pods(&settings, &path.display().to_string());
-                assert_eq!(
-                    settings_problems(&settings.to_string()),
-                    None,
-                    "{}: {block}",
-                    path.display()
-                );
+                assert_eq!(settings_problems(&settings.to_string()), None, "{}: {block}", path.display());
             }
         }
     }

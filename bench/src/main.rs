@@ -45,14 +45,12 @@ fn main() -> Result<ExitCode> {
     let args = Args::parse();
     let Budgets { limits, reviews } = read("budgets.yaml")?;
     let hostile: Hostile = read("hostile.yaml")?;
-    let bytes = fs::read(&args.module)
-        .with_context(|| format!("cannot read module {}", args.module.display()))?;
+    let bytes = fs::read(&args.module).with_context(|| format!("cannot read module {}", args.module.display()))?;
     // A module that imports anything but waPC's functions is an error here.
     let module = Module::new(&bytes)?;
     let root = folder().join("..");
     let measured = reviews.par_iter().map(|review| review.measure(&root, &module));
-    let measured: Vec<Measured> =
-        measured.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let measured: Vec<Measured> = measured.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     println!("{}", table(&measured));
 
     let size = u64::try_from(bytes.len())?;
@@ -64,15 +62,11 @@ fn main() -> Result<ExitCode> {
     for Measured { name, answer, most, cost, .. } in &measured {
         excesses.extend(limits.excesses(name, cost, false, 0));
         if let Some(most) = most.filter(|most| cost.instructions > *most) {
-            excesses.push(format!(
-                "{name}, {answer}: {} instructions, at most {most}",
-                cost.instructions
-            ));
+            excesses.push(format!("{name}, {answer}: {} instructions, at most {most}", cost.instructions));
         }
     }
     for (answer, percent) in container_growths(&measured) {
-        let line =
-            format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
+        let line = format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
         println!("{line}, at most {:+} %", limits.growth_percent);
         excesses.extend(Some(line).filter(|_| percent > limits.growth_percent));
     }

@@ -49,8 +49,7 @@ impl Review {
     /// Sends both requests.
     pub(crate) fn measure(&self, root: &Path, module: &Module) -> Result<[Measured; 2]> {
         let path = root.join(format!("test_data/reviews/{}.json", self.file));
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut request = parse_review(&text).with_context(|| format!("in {}", path.display()))?;
         if let Some(count) = self.containers {
             set_containers(&mut request["object"]["spec"], count);
@@ -76,8 +75,7 @@ impl Review {
         let (bytes, cost) = cost::of(module, &nothing_granted(), &payload, object_bytes)?;
         let response: ValidationResponse = serde_json::from_slice(&bytes)?;
         ensure!(response.accepted, "{} is rejected: {:?}", self.name, response.message);
-        let measured =
-            Measured { name: self.name.clone(), answer, containers: self.containers, most, cost };
+        let measured = Measured { name: self.name.clone(), answer, containers: self.containers, most, cost };
         Ok((measured, response.mutated_object))
     }
 }

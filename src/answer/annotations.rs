@@ -54,19 +54,13 @@ impl<'f> FindingEntry<'f> {
         let path = |field| examination.path(place, field);
         let policy = place.sets_policy.then(|| place.policy.before.as_str().into());
         let (path, found, now) = match &finding.subject {
-            Subject::Image => {
-                (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now))
-            }
+            Subject::Image => (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now)),
             Subject::Check => (path(place.list.image_path()), None, Cow::default()),
-            Subject::PullPolicy => {
-                (path(place.list.policy_path()), policy, place.policy.now.as_str().into())
-            }
-            Subject::Status { path, reason } => {
-                (path.clone(), Some((*reason).into()), Cow::default())
-            }
+            Subject::PullPolicy => (path(place.list.policy_path()), policy, place.policy.now.as_str().into()),
+            Subject::Status { path, reason } => (path.clone(), Some((*reason).into()), Cow::default()),
         };
-        let is_written = matches!(finding.effect, Effect::Repairable | Effect::Preference)
-            && finding.subject != Subject::Check;
+        let is_written =
+            matches!(finding.effect, Effect::Repairable | Effect::Preference) && finding.subject != Subject::Check;
         Self {
             rule: finding.reason.rule(),
             path,

@@ -31,8 +31,7 @@ pub(super) struct Changes<'e, 'o> {
 impl<'e, 'o> Changes<'e, 'o> {
     /// All changes.
     pub(super) fn of(examination: &'e Examination<'o>) -> Self {
-        let mut places: Vec<&Place<'_>> =
-            examination.places.iter().filter(|place| count(place) > 0).collect();
+        let mut places: Vec<&Place<'_>> = examination.places.iter().filter(|place| count(place) > 0).collect();
         places.sort_by_key(|place| (place.list, examination.index_after(place)));
         let with_path = |place| (examination.path_after(place), place);
         Self { places: places.into_iter().map(with_path).collect() }

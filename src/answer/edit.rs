@@ -19,11 +19,7 @@ pub(crate) enum Edit {
 
 /// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod. The init containers are
 /// inserted last, because that moves other entries.
-pub(super) fn edits(
-    examination: &Examination<'_>,
-    changes: &Changes<'_, '_>,
-    warnings: &[String],
-) -> Vec<Edit> {
+pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>, warnings: &[String]) -> Vec<Edit> {
     let mut edits = Vec::new();
     // An annotation that an update wrote would be one more change of the Pod.
     if examination.request.creates {
@@ -37,11 +33,7 @@ pub(super) fn edits(
     let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index());
     for place in examination.places.iter().filter(|place| !place.is_added()) {
         let source = if place.list == List::Volumes { "/image" } else { "" };
-        let set = |key, value: &str| Edit::Set {
-            at: [&entry(place), source].concat(),
-            key,
-            value: value.into(),
-        };
+        let set = |key, value: &str| Edit::Set { at: [&entry(place), source].concat(), key, value: value.into() };
         let (image, policy) = (&place.image, &place.policy);
         if image.changed_by.is_some() {
             edits.push(set(place.list.image_key(), &image.now));
@@ -80,8 +72,7 @@ pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
                 }
             }
             Edit::Annotate { key, value } => {
-                let annotations = object_at(object, "metadata")
-                    .and_then(|metadata| object_at(metadata, "annotations"));
+                let annotations = object_at(object, "metadata").and_then(|metadata| object_at(metadata, "annotations"));
                 if let Some(Value::Object(annotations)) = annotations {
                     annotations.insert(key.to_owned(), value.into());
                 }

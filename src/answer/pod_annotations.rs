@@ -33,9 +33,8 @@ pub(super) fn annotations(
 
     let room_of_record = room.saturating_sub(stored(WARNINGS_ANNOTATION));
     let record = record(changes, metadata, room_of_record.saturating_sub(CHANGES_ANNOTATION.len()));
-    let size_of_record = record
-        .as_deref()
-        .map_or_else(|| stored(CHANGES_ANNOTATION), |text| size(CHANGES_ANNOTATION, Some(text)));
+    let size_of_record =
+        record.as_deref().map_or_else(|| stored(CHANGES_ANNOTATION), |text| size(CHANGES_ANNOTATION, Some(text)));
     let room = room.saturating_sub(size_of_record).saturating_sub(WARNINGS_ANNOTATION.len());
     let warnings = with_earlier(warnings, metadata, room);
     written.extend(record.map(|record| (CHANGES_ANNOTATION, record)));

@@ -84,9 +84,7 @@ impl Finding<'_> {
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let changed_by = match (self.effect, &self.subject) {
             (Effect::Repairable, Subject::Image) => place.image.changed_by,
-            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => {
-                place.policy.changed_by
-            }
+            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => place.policy.changed_by,
             _ => return true,
         };
         changed_by == Some(self.reason.rule())

@@ -116,8 +116,8 @@ impl<'o> Place<'o> {
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image)).unwrap_or_default();
-        let is_exempt = for_image.exempt.is_some()
-            || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
+        let is_exempt =
+            for_image.exempt.is_some() || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
@@ -142,14 +142,7 @@ impl<'o> Place<'o> {
     }
 
     /// An image check that this policy adds for the image of this place.
-    pub(crate) fn check(
-        &self,
-        list: List,
-        index: usize,
-        name: String,
-        policy: PullPolicy,
-        start: Start,
-    ) -> Self {
+    pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy, start: Start) -> Self {
         let (before, now) = (self.image.before.clone(), self.image.now.clone());
         Self {
             list,
@@ -191,11 +184,7 @@ impl<'o> Place<'o> {
 
     /// The place as the returned object has it, and as a second run of this policy would find it.
     pub(crate) fn after(&self) -> Self {
-        Self {
-            image: Field::new(self.image.now.clone()),
-            policy: Field::new(self.policy.now),
-            ..self.clone()
-        }
+        Self { image: Field::new(self.image.now.clone()), policy: Field::new(self.policy.now), ..self.clone() }
     }
 
     /// Whether this policy adds the place.
@@ -227,18 +216,13 @@ impl<'o> Place<'o> {
     /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor a
     /// digest. Two places pull the same image if these texts are equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
-        if self.image.now == self.image.before {
-            self.same_image_before()
-        } else {
-            Cow::Borrowed(&*self.image.now)
-        }
+        if self.image.now == self.image.before { self.same_image_before() } else { Cow::Borrowed(&*self.image.now) }
     }
 
     /// The image that came in, in the same form.
     pub(crate) fn same_image_before(&self) -> Cow<'_, str> {
         let image = &*self.image.before;
-        let lacks_version =
-            |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
+        let lacks_version = |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
         if self.reference.is_ok_and(lacks_version) {
             Cow::Owned([image, ":latest"].concat())
         } else {

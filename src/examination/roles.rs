@@ -26,18 +26,14 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
             continue;
         }
         let has_prefix = settings.image_checks.has_prefix(&place.name);
-        let is_after_first_init =
-            first_moment.is_some_and(|first| place.start.moment > Some(first));
+        let is_after_first_init = first_moment.is_some_and(|first| place.start.moment > Some(first));
         let (can_be_check, is_guarded) = match place.list {
             List::Containers => (false, true),
             List::InitContainers => (place.ends(), guards_more && is_after_first_init),
             List::Volumes => {
                 let delays_work = is_after_first_init || place.start.moment == Some(Moment::APPS);
                 let is_needed = mounting.is_some_and(|mounting| mounting.has_any);
-                (
-                    mounting.is_some_and(|mounting| mounting.can_be_check),
-                    guards_more && delays_work && is_needed,
-                )
+                (mounting.is_some_and(|mounting| mounting.can_be_check), guards_more && delays_work && is_needed)
             }
             List::EphemeralContainers => (false, false),
         };

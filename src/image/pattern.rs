@@ -63,9 +63,7 @@ impl Pattern {
         }
         let (host, rest) = split_at_slash(name);
         let has_other_port = self.is_https_port && split_port(host).is_some();
-        !has_other_port
-            && self.hosts.iter().any(|glob| glob.matches(host))
-            && self.rest.matches(rest)
+        !has_other_port && self.hosts.iter().any(|glob| glob.matches(host)) && self.rest.matches(rest)
     }
 }
 
@@ -157,10 +155,7 @@ fn mistake(written: &str) -> Option<String> {
     } else if is_registry_alone(written) {
         write("names a registry and no image", &[written, "/*"].concat())
     } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
-        write(
-            "has upper case in its repository or beside a wildcard",
-            &written.to_ascii_lowercase(),
-        )
+        write("has upper case in its repository or beside a wildcard", &written.to_ascii_lowercase())
     } else {
         None
     }
@@ -272,16 +267,10 @@ mod tests {
             ("/a", "/a begins with a slash or a colon: write */a"),
             ("r.io/", "r.io/ ends with a slash or a colon: write r.io/*"),
             ("nginx:", "nginx: ends with a slash or a colon: write nginx:*"),
-            (
-                "r.io/:v1",
-                "r.io/:v1 has an empty part: write registry/repository or registry/repository:tag",
-            ),
+            ("r.io/:v1", "r.io/:v1 has an empty part: write registry/repository or registry/repository:tag"),
             ("r.example.com", "r.example.com names a registry and no image: write r.example.com/*"),
             ("*.example.com", "*.example.com names a registry and no image: write *.example.com/*"),
-            (
-                "localhost:5000",
-                "localhost:5000 names a registry and no image: write localhost:5000/*",
-            ),
+            ("localhost:5000", "localhost:5000 names a registry and no image: write localhost:5000/*"),
             ("[::1]:5000", "[::1]:5000 names a registry and no image: write [::1]:5000/*"),
             (
                 "r.io/Team/app",

@@ -42,11 +42,7 @@ impl PullPolicy {
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in `pkg/util/parsers`.
     /// A digest after the tag `latest` changes nothing (kubernetes#134092).
     pub fn server_default(image: Option<&Reference<'_>>) -> Self {
-        if image.and_then(Reference::effective_tag) == Some("latest") {
-            Self::Always
-        } else {
-            Self::IfNotPresent
-        }
+        if image.and_then(Reference::effective_tag) == Some("latest") { Self::Always } else { Self::IfNotPresent }
     }
 }
 
@@ -58,19 +54,10 @@ mod tests {
     fn the_server_default_is_what_a_real_api_server_writes() {
         let digest = format!("@sha256:{}", "a".repeat(64));
         let with_digest = |image: &str| format!("{image}{digest}");
-        for image in
-            ["nginx", "nginx:latest", "localhost:5000/a/b", "[::1]:5000/a/b", "REGISTRY/nginx"]
-        {
+        for image in ["nginx", "nginx:latest", "localhost:5000/a/b", "[::1]:5000/a/b", "REGISTRY/nginx"] {
             assert_eq!(default_of(image), PullPolicy::Always, "{image}");
         }
-        for image in [
-            "nginx:1.25",
-            "nginx:Latest",
-            "nginx:latest-alpine",
-            "NGINX",
-            "nginx:",
-            "http://r/nginx",
-        ] {
+        for image in ["nginx:1.25", "nginx:Latest", "nginx:latest-alpine", "NGINX", "nginx:", "http://r/nginx"] {
             assert_eq!(default_of(image), PullPolicy::IfNotPresent, "{image}");
         }
         assert_eq!(default_of(&with_digest("nginx:latest")), PullPolicy::Always);

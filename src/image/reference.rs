@@ -79,9 +79,7 @@ impl Invalid {
             Self::BareImageId => "it is an image ID without its prefix sha256",
             Self::Registry => "its registry is not host[:port]",
             Self::UpperCase => "its repository has upper-case letters",
-            Self::Repository => {
-                "its repository is not lower-case letters and digits parted by . _ - or /"
-            }
+            Self::Repository => "its repository is not lower-case letters and digits parted by . _ - or /",
             Self::Long => "its repository is longer than 255 characters",
             Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
@@ -225,8 +223,7 @@ fn is_path(text: &str) -> bool {
 /// number of `-`.
 fn is_path_component(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let is_separator =
-        |part: &str| matches!(part, "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');
+    let is_separator = |part: &str| matches!(part, "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');
     text.starts_with(is_word) && text.ends_with(is_word) && text.split(is_word).all(is_separator)
 }
 

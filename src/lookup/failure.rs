@@ -35,19 +35,12 @@ impl Failure {
     pub(crate) fn problem(&self) -> String {
         let problem = match self.class {
             Class::NotGranted => {
-                return format!(
-                    "can't be looked up, because the policy server doesn't grant {}",
-                    self.capability
-                );
+                return format!("can't be looked up, because the policy server doesn't grant {}", self.capability);
             }
             Class::Limit => "was not looked up, because a request makes at most 20 lookups",
             Class::NotFound => "does not exist in its registry",
-            Class::Denied => {
-                "does not exist, or can't be read with the policy server's credentials"
-            }
-            Class::RateLimited => {
-                "can't be looked up, because its registry limits the rate of requests"
-            }
+            Class::Denied => "does not exist, or can't be read with the policy server's credentials",
+            Class::RateLimited => "can't be looked up, because its registry limits the rate of requests",
             Class::Unreachable if self.was_asked => {
                 "can't be looked up, because the policy server gets no usable answer from its registry"
             }

@@ -1,9 +1,7 @@
 //! The host's capabilities that this policy uses, through the SDK.
 
 use kubewarden_policy_sdk::error::Error;
-use kubewarden_policy_sdk::host_capabilities::oci::{
-    OciManifestResponse, get_manifest, get_manifest_digest,
-};
+use kubewarden_policy_sdk::host_capabilities::oci::{OciManifestResponse, get_manifest, get_manifest_digest};
 use oci_spec::image::ImageIndex;
 
 use super::Client;

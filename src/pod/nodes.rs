@@ -104,9 +104,7 @@ impl<'o> Alternative<'o> {
         let mut alternative = Self::default();
         let text = |expression: &'o Value, key| expression.get(key).and_then(Value::as_str);
         for expression in elements(term.get("matchExpressions")) {
-            if let (Some(label), Some("In")) =
-                (text(expression, "key"), text(expression, "operator"))
-            {
+            if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
                 let values = elements(expression.get("values")).iter().filter_map(Value::as_str);
                 alternative.narrow(label, values.collect());
             }
@@ -163,9 +161,7 @@ fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
 
 /// The terms of the required node affinity.
 fn affinity_terms(spec: &Value) -> &[Value] {
-    elements(spec.pointer(
-        "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
-    ))
+    elements(spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"))
 }
 
 fn elements(list: Option<&Value>) -> &[Value] {
@@ -185,9 +181,7 @@ impl Wanted<'_> {
     /// Whether a platform is this one.
     pub(crate) fn is(&self, platform: &Platform) -> bool {
         self.os.is_none_or(|os| *platform.os() == Os::from(os))
-            && self
-                .architecture
-                .is_none_or(|architecture| *platform.architecture() == Arch::from(architecture))
+            && self.architecture.is_none_or(|architecture| *platform.architecture() == Arch::from(architecture))
     }
 }
 

@@ -61,9 +61,8 @@ impl<'o> Spec<'o> {
     /// are the only resources that a Pod can have as a whole. Source: `IsSupportedPodLevelResource` in
     /// `pkg/apis/core/v1/helper/helpers.go`.
     pub(crate) fn has_resources(&self) -> bool {
-        let names = ["requests", "limits"]
-            .into_iter()
-            .filter_map(|key| self.value.get("resources")?.get(key)?.as_object());
+        let names =
+            ["requests", "limits"].into_iter().filter_map(|key| self.value.get("resources")?.get(key)?.as_object());
         let mut names = names.flat_map(|resources| resources.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
@@ -91,9 +90,7 @@ pub(crate) struct Mount<'o> {
 /// A value has a wrong shape.
 pub(crate) fn mounts(container: &Value) -> Result<Vec<Mount<'_>>, Wrong<'_>> {
     let mut mounts = Vec::new();
-    for (list, path, is_device) in
-        [("volumeMounts", "mountPath", false), ("volumeDevices", "devicePath", true)]
-    {
+    for (list, path, is_device) in [("volumeMounts", "mountPath", false), ("volumeDevices", "devicePath", true)] {
         for mount in json::list(container, list)? {
             let volume = json::string(mount, "name")?.unwrap_or_default();
             let path = json::string(mount, path)?.unwrap_or_default();

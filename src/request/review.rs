@@ -73,8 +73,7 @@ impl Review {
     /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's would show a value.
     pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
         // Otherwise serde_json would check each string on its own, which takes three times as long.
-        let payload =
-            std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
+        let payload = std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
         serde_json::from_str(payload).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             format!(

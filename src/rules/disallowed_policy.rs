@@ -60,8 +60,7 @@ impl Reason for Disallowed<'_> {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let settings =
-            self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
+        let settings = self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
         let settings: Vec<String> = settings.collect();
         format!("{} but {}", place.pulls(), settings.join(" and "))
     }
@@ -69,15 +68,10 @@ impl Reason for Disallowed<'_> {
     fn help(&self, place: &Place<'_>) -> String {
         match self.allowed {
             Some(allowed) if self.is_immutable => {
-                format!(
-                    "a Pod's pull policies can't change, so create it anew with {}",
-                    allowed.as_str()
-                )
+                format!("a Pod's pull policies can't change, so create it anew with {}", allowed.as_str())
             }
             Some(_) => place.set_policy(),
-            None if self.by.len() > 1 => {
-                "take one of the two patterns out of this policy's settings".to_owned()
-            }
+            None if self.by.len() > 1 => "take one of the two patterns out of this policy's settings".to_owned(),
             None => {
                 format!("set {} to IfNotPresent if a registry has this image", place.shown_name())
             }

@@ -59,10 +59,7 @@ impl Reason for InvalidImage {
         match self.mistake {
             Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
             Mistake::Invalid(invalid) => {
-                format!(
-                    "{name} has the invalid image \"{image}\" in {path}, because {}",
-                    invalid.problem()
-                )
+                format!("{name} has the invalid image \"{image}\" in {path}, because {}", invalid.problem())
             }
             Mistake::ImageId => format!(
                 "{name} has the image ID {image} in {path}, and images.requireAlways or images.forbidNever may name its image"

@@ -13,8 +13,8 @@ use std::rc::Rc;
 use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
-    Additions, Effect, Examination, Followers, Made, Place, Reason, Role, Rule, Start, Subject,
-    Work, first_of_strongest,
+    Additions, Effect, Examination, Followers, Made, Place, Reason, Role, Rule, Start, Subject, Work,
+    first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -74,12 +74,7 @@ struct Uncovered<'i> {
 /// The guarded place of which the image is not covered: the first of the strongest. None if the image is covered.
 ///
 /// A check covers its image even if it is too weak: *weak-check* is about such checks.
-fn uncovered(
-    examination: &Examination<'_>,
-    places: &[usize],
-    work: Work,
-    only_app: Option<usize>,
-) -> Option<usize> {
+fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_app: Option<usize>) -> Option<usize> {
     let guarded = || examination.with_role(places, Role::Guarded);
     let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
     let covers = |place: &Place<'_>| {
@@ -90,8 +85,7 @@ fn uncovered(
         return None;
     }
     let needs_check = |index: usize, place: &Place<'_>| {
-        let is_on_every_app =
-            place.start.followers == Followers::Mounting { is_on_every_app: true };
+        let is_on_every_app = place.start.followers == Followers::Mounting { is_on_every_app: true };
         examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
     let guarded = guarded().filter(|(index, place)| needs_check(*index, place));
@@ -101,8 +95,7 @@ fn uncovered(
 /// The app containers that are not exempt.
 fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
-    let apps =
-        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
+    let apps = places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
     apps.map(|(index, _)| index)
 }
 
@@ -135,11 +128,7 @@ fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
     let first_init = examination.first_init.map(|first_init| vec![first_init]);
     let mounting = first_init.unwrap_or_else(|| apps(examination).collect());
     let volumes = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
-    if mounting.is_empty() {
-        Err(WhyNot::NoCarrier)
-    } else {
-        Ok((Made::Volumes(mounting), volumes))
-    }
+    if mounting.is_empty() { Err(WhyNot::NoCarrier) } else { Ok((Made::Volumes(mounting), volumes)) }
 }
 
 /// The checks of these images. `first` is the index of the first check in its list.
@@ -193,12 +182,7 @@ fn add_checks<'o>(
 }
 
 /// Reports these images.
-fn report(
-    examination: &mut Examination<'_>,
-    uncovered: &[Uncovered<'_>],
-    why_not: &Rc<WhyNot>,
-    is_warning: bool,
-) {
+fn report(examination: &mut Examination<'_>, uncovered: &[Uncovered<'_>], why_not: &Rc<WhyNot>, is_warning: bool) {
     let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
     for image in uncovered {
         let waiting = examination.waiting(image.guarded);
@@ -231,11 +215,7 @@ impl Reason for Missing {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        format!(
-            "{} pulls {} but no image check pulls it first",
-            place.shown_name(),
-            place.shown_image()
-        )
+        format!("{} pulls {} but no image check pulls it first", place.shown_name(), place.shown_image())
     }
 
     fn help(&self, _: &Place<'_>) -> String {

@@ -13,8 +13,7 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
         return;
     }
     for index in 0..examination.places.len() {
-        let Some(place) = examination.places.get_mut(index).filter(|place| place.takes_part())
-        else {
+        let Some(place) = examination.places.get_mut(index).filter(|place| place.takes_part()) else {
             continue;
         };
         let may_be_always = place.policy.now == PullPolicy::IfNotPresent

@@ -20,8 +20,7 @@ use crate::settings::{Action, Platform};
 use crate::shown::shown;
 
 /// The order in which images are looked up.
-const ORDER: [List; 4] =
-    [List::Containers, List::InitContainers, List::EphemeralContainers, List::Volumes];
+const ORDER: [List; 4] = [List::Containers, List::InitContainers, List::EphemeralContainers, List::Volumes];
 
 /// Looks up the images that the settings select, and does what the settings demand.
 pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client) {
@@ -80,9 +79,7 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image> = Vec::new();
     let places = || examination.places.iter().enumerate().filter(|(_, place)| place.takes_part());
-    for (index, place) in
-        ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list))
-    {
+    for (index, place) in ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list)) {
         let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
             continue;
         };
@@ -119,9 +116,11 @@ fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option
     let is_immutable = examination.request.operation == Operation::PodUpdate;
     let mut name = None;
     for index in &image.places {
-        let Some(place) = examination.places.get_mut(*index).filter(|place| {
-            !image.has_digest && place.settings.lookup.is_some_and(|lookup| lookup.pins)
-        }) else {
+        let Some(place) = examination
+            .places
+            .get_mut(*index)
+            .filter(|place| !image.has_digest && place.settings.lookup.is_some_and(|lookup| lookup.pins))
+        else {
             continue;
         };
         let with_tag = place.same_image().into_owned();
@@ -164,13 +163,7 @@ fn report_missing(
 
 /// Does what the settings demand after a failed lookup. Each place has its own settings, because two tags of one digest may
 /// have different ones. `name` is the image in the list of failed lookups. `has_answer` says whether its digest is known.
-fn use_failure(
-    examination: &mut Examination<'_>,
-    image: &Image,
-    name: &str,
-    failure: Failure,
-    has_answer: bool,
-) {
+fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, failure: Failure, has_answer: bool) {
     // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
     let only_warns = examination.settings.registry.platform == Platform::Warn && image.has_digest;
     // `UseCached` acts as `KeepTag` in three cases. The pull policies of an existing Pod can't change. A digest names the same
@@ -189,8 +182,7 @@ fn use_failure(
     };
     for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
         let places = image.places.iter().copied();
-        let places = places
-            .filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
+        let places = places.filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
         let places: Vec<usize> = places.collect();
         let Some(first) = places.first() else {
             continue;
@@ -243,12 +235,7 @@ impl Reason for Unpinned {
     }
 
     fn help(&self, _: &Place<'_>) -> String {
-        format!(
-            "set its image to {}@{} with {}",
-            shown(&self.with_tag),
-            self.digest,
-            self.policy.as_str()
-        )
+        format!("set its image to {}@{} with {}", shown(&self.with_tag), self.digest, self.policy.as_str())
     }
 }
 

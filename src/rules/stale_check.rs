@@ -21,14 +21,9 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     let others = || examination.places.iter().filter(|place| !is_check(place));
     let now = others().filter(|place| place.is_changed()).map(Place::same_image);
     let used: BTreeSet<_> = others().map(Place::same_image_before).chain(now).collect();
-    let is_stale = |check: &Place<'_>| {
-        !used.contains(&check.same_image_before()) && !used.contains(&check.same_image())
-    };
-    let checks = examination
-        .places
-        .iter()
-        .enumerate()
-        .filter(|(_, place)| is_check(place) && is_stale(place));
+    let is_stale =
+        |check: &Place<'_>| !used.contains(&check.same_image_before()) && !used.contains(&check.same_image());
+    let checks = examination.places.iter().enumerate().filter(|(_, place)| is_check(place) && is_stale(place));
     let stale: Vec<_> = checks.collect();
     if stale.is_empty() {
         return;
@@ -78,17 +73,13 @@ impl Reason for Stale {
 
     fn help(&self, place: &Place<'_>) -> String {
         match &self.other_spelling {
-            Some(other) => format!(
-                "write {} like {}, because a node takes them for two images",
-                place.shown_image(),
-                other
-            ),
+            Some(other) => {
+                format!("write {} like {}, because a node takes them for two images", place.shown_image(), other)
+            }
             None if !self.is_update => {
                 format!("take {} out, or correct its image", place.shown_name())
             }
-            None if place.list == List::Volumes => {
-                "create the Pod anew, because its volumes can't change".to_owned()
-            }
+            None if place.list == List::Volumes => "create the Pod anew, because its volumes can't change".to_owned(),
             None => format!("change the image of {} too", place.shown_name()),
         }
     }

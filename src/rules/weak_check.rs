@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::examination::{
-    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work,
-    first_of_strongest,
+    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work, first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
@@ -49,8 +48,7 @@ fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
         let guarded = examination.with_role(places, Role::Guarded);
         guarded.filter(move |(_, place)| place.policy.now == policy).map(|(index, _)| index)
     };
-    let guarded: Vec<usize> =
-        PullPolicy::STRONGEST_FIRST.into_iter().flat_map(with_policy).collect();
+    let guarded: Vec<usize> = PullPolicy::STRONGEST_FIRST.into_iter().flat_map(with_policy).collect();
     // The moment from which on everything starts after a raised check, which is strong enough for all later places of this
     // loop.
     let mut raised_from: Option<Moment> = None;
@@ -62,15 +60,12 @@ fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
         }
         let pulled = checks.pulled_before(place);
         let mounted = || checks.mounted_by(place);
-        let policies =
-            mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
+        let policies = mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
         let strongest = policies.chain(pulled.map(|pulled| pulled.strongest)).max();
         // Init containers come before volumes among the places, so the smallest index is that of the first check.
         let first = mounted().chain(pulled.map(|pulled| pulled.first)).min();
         let Some(first) = first.filter(|_| strongest < Some(place.policy.now)) else { continue };
-        if let Some(Followers::From(from)) =
-            examination.places.get(first).map(|check| check.start.followers)
-        {
+        if let Some(Followers::From(from)) = examination.places.get(first).map(|check| check.start.followers) {
             raised_from = raised_from.into_iter().chain([from]).min();
         }
         raise_to(examination, first, index);

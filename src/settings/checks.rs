@@ -40,9 +40,7 @@ pub struct Checks {
 impl Default for Checks {
     fn default() -> Self {
         Self {
-            name_prefixes: ["imagecheck-", "imagepullcheck-"]
-                .map(|prefix| Prefix(prefix.into()))
-                .into(),
+            name_prefixes: ["imagecheck-", "imagepullcheck-"].map(|prefix| Prefix(prefix.into())).into(),
             coverage: Coverage::default(),
             every_pod: false,
             form: Form::default(),
@@ -157,8 +155,7 @@ impl Template {
             ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
         ];
         let forbidden = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
-        let forbidden = forbidden
-            .map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let forbidden = forbidden.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
         let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
         forbidden.chain((!has_command).then(|| missing.to_owned())).collect()

@@ -69,9 +69,7 @@ pub enum Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 pub enum Action {
     /// The image is a finding without a repair.
     Reject,

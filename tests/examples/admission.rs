@@ -27,8 +27,7 @@ pub(super) struct Policy {
 impl Policy {
     pub(super) fn new(file: &str, manifest: &Value) -> Self {
         let spec = &manifest["spec"];
-        let compile =
-            |text: &str| Env::stdlib().compile(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let compile = |text: &str| Env::stdlib().compile(text).unwrap_or_else(|e| panic!("{text}: {e}"));
         Self {
             file: file.to_owned(),
             name: manifest["metadata"]["name"].as_str().expect("a name").to_owned(),
@@ -99,11 +98,7 @@ fn is_selected(selector: &Value, labels: &Value) -> bool {
 
 fn is_met(condition: &Program, request: &Value) -> bool {
     let mut context = Context::with_env(Arc::new(Env::stdlib()));
-    let variables = [
-        ("request", request),
-        ("object", &request["object"]),
-        ("oldObject", &request["oldObject"]),
-    ];
+    let variables = [("request", request), ("object", &request["object"]), ("oldObject", &request["oldObject"])];
     for (name, value) in variables {
         let value = cel::to_value(value).expect("a value");
         context.add_variable(name, value).expect("a variable");
@@ -165,8 +160,7 @@ pub(super) type Outcome = Result<Value, String>;
 /// without this policy's own annotations, because each installation adds its entries there.
 pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Registries) -> Outcome {
     let mut request = request.clone();
-    let of_kind =
-        |is_mutating| policies.iter().filter(move |policy| policy.is_mutating() == is_mutating);
+    let of_kind = |is_mutating| policies.iter().filter(move |policy| policy.is_mutating() == is_mutating);
     for policy in of_kind(true).chain(of_kind(false)) {
         let mut answer = policy.answer(&request, &mut registries);
         if answer["accepted"] != true {
@@ -211,9 +205,8 @@ fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
         for policy in updating() {
             assert_eq!(policy.selects(&request), is_sent, "{}: {request}", policy.name);
             let answer = policy.answer(&request, &mut Registries::Down);
-            let is_untouched = answer["accepted"] == true
-                && answer["mutated_object"].is_null()
-                && answer["warnings"].is_null();
+            let is_untouched =
+                answer["accepted"] == true && answer["mutated_object"].is_null() && answer["warnings"].is_null();
             assert!(is_sent || is_untouched, "{}: {request}", policy.name);
         }
     }

@@ -55,8 +55,8 @@ fn fill_in_pull_policies(spec: &mut Value) {
     let fill_in = |place: &mut Value, image: &str, key: &str| {
         if place[key].is_null() {
             let image = place[image].as_str().unwrap_or_default();
-            let tag = Reference::parse(image)
-                .map(|r| r.tag().or(r.digest().is_none().then_some("latest")) == Some("latest"));
+            let tag =
+                Reference::parse(image).map(|r| r.tag().or(r.digest().is_none().then_some("latest")) == Some("latest"));
             place[key] = json!(if tag == Ok(true) { "Always" } else { "IfNotPresent" });
         }
     };
@@ -89,8 +89,7 @@ fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
 fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
     let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
     let mounted: Vec<&str> = mounts.collect();
-    let is_mounted =
-        |volume: &&Value| volume["name"].as_str().is_some_and(|name| mounted.contains(&name));
+    let is_mounted = |volume: &&Value| volume["name"].as_str().is_some_and(|name| mounted.contains(&name));
     let volumes = elements(spec, "volumes").filter(is_mounted).map(|volume| &volume["image"]);
     asked(&container["image"], &container["imagePullPolicy"])
         .into_iter()

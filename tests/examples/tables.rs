@@ -35,8 +35,7 @@ impl Tables {
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
             let settings = &mut policy.spec["settings"];
-            let lists =
-                [("images", "requireAlways"), ("images", "forbidAlways"), ("registry", "images")];
+            let lists = [("images", "requireAlways"), ("images", "forbidAlways"), ("registry", "images")];
             for (section, list) in lists {
                 if !settings[section][list].is_null() {
                     settings[section][list] = json!(["*"]);
@@ -55,17 +54,14 @@ impl Tables {
 
     /// The requests that all of these policies select.
     fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
-        let is_selected = |sample: &&Sample| {
-            policies.iter().all(|policy| sample.selected_by.contains(&policy.name))
-        };
+        let is_selected = |sample: &&Sample| policies.iter().all(|policy| sample.selected_by.contains(&policy.name));
         self.requests.iter().filter(is_selected).map(|sample| &sample.request)
     }
 
     /// The policy, with its first policy if it is the second one: the second policy says something only about Pods
     /// that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first =
-            self.policies.iter().find(|policy| policy.name == FIRST).expect("the first policy");
+        let first = self.policies.iter().find(|policy| policy.name == FIRST).expect("the first policy");
         if policy.name == SECOND { vec![first, policy] } else { vec![policy] }
     }
 
@@ -105,8 +101,7 @@ impl Tables {
         let files = || self.policies.iter().map(|policy| &*policy.file);
         let rows = files().map(|file| {
             let list = |belongs: fn(usize) -> bool| {
-                let is_listed =
-                    |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
+                let is_listed = |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
                 files().filter(is_listed).collect::<Vec<_>>().join(", ")
             };
             vec![file.to_owned(), list(|conflicts| conflicts == 0), list(|conflicts| conflicts > 0)]
@@ -122,12 +117,7 @@ impl Tables {
         for request in self.selected(&[policy]) {
             let in_health = admit(&policies, request, Registries::Up);
             let outcome = admit(&policies, request, at_creation);
-            assert_eq!(
-                outcome.is_ok(),
-                in_health.is_ok(),
-                "{} rejects while a registry is away",
-                policy.name
-            );
+            assert_eq!(outcome.is_ok(), in_health.is_ok(), "{} rejects while a registry is away", policy.name);
             objects.extend(outcome.ok().map(|object| (request["object"].clone(), object)));
         }
         objects
@@ -137,9 +127,7 @@ impl Tables {
     fn with_old_images(&self, policy: &Policy) -> usize {
         let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
         let counts = registries.map(|registries| {
-            count(&self.stored(policy, registries), |before, after| {
-                may_run_an_old_image(before, after)
-            })
+            count(&self.stored(policy, registries), |before, after| may_run_an_old_image(before, after))
         });
         counts.into_iter().max().unwrap_or_default()
     }
@@ -159,11 +147,7 @@ impl Tables {
             let objects = self.stored(policy, at_creation);
             let now = count(&objects, |_, object| waits(object, at_start));
             let without = count(&objects, |object, _| waits(object, at_start));
-            if now == without {
-                now.to_string()
-            } else {
-                format!("{now} (without the file {without})")
-            }
+            if now == without { now.to_string() } else { format!("{now} (without the file {without})") }
         };
         let rows = self.policies.iter().map(|policy| {
             let is_called = policy.spec["failurePolicy"] != "Ignore";
@@ -200,9 +184,7 @@ fn the_tables_of_the_readme_are_up_to_date() {
     let readme = fs::read_to_string(&path).expect("the README of the examples");
     let mut written = readme.clone();
     let tables = Tables::new();
-    for (name, table) in
-        [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())]
-    {
+    for (name, table) in [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
         let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");

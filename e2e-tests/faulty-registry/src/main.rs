@@ -9,8 +9,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
 /// An index without images, and its digest.
-const MANIFEST: &str =
-    r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
+const MANIFEST: &str = r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
 const DIGEST: &str = "sha256:dff9de10919148711140d349bf03f1a99eb06f94b03e51715ccebfa7cdc518e2";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
@@ -60,8 +59,7 @@ fn serve(mut stream: TcpStream, is_private: bool) -> io::Result<()> {
             break;
         }
     }
-    stream
-        .write_all(answer(fault, path, stream.local_addr()?.port()).to_http(method).as_bytes())?;
+    stream.write_all(answer(fault, path, stream.local_addr()?.port()).to_http(method).as_bytes())?;
     Ok(())
 }
 
@@ -100,10 +98,7 @@ impl HttpAnswer {
         match self {
             Self::Bytes(bytes) => (*bytes).to_owned(),
             Self::Http(status, headers, body) => {
-                let mut text = format!(
-                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
-                    body.len()
-                );
+                let mut text = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
                 for (name, value) in headers {
                     text.extend([name, ": ", value, "\r\n"]);
                 }
@@ -132,35 +127,25 @@ fn answer(fault: &str, path: &str, port: u16) -> HttpAnswer {
         "page-404" => HttpAnswer::new("404 Not Found", HTML, PAGE),
         "lies" => HttpAnswer::new("404 Not Found", TEXT, MISLEADING_TEXT),
         "400" => HttpAnswer::new("400 Bad Request", TEXT, "no"),
-        "needs-token" => HttpAnswer::new("401 Unauthorized", TEXT, "no").with(
-            "WWW-Authenticate",
-            &format!(r#"Bearer realm="http://127.0.0.1:{port}/token",service="test""#),
-        ),
+        "needs-token" => HttpAnswer::new("401 Unauthorized", TEXT, "no")
+            .with("WWW-Authenticate", &format!(r#"Bearer realm="http://127.0.0.1:{port}/token",service="test""#)),
         "401" => HttpAnswer::new("401 Unauthorized", TEXT, "no"),
-        "403" => HttpAnswer::error(
-            "403 Forbidden",
-            "DENIED",
-            "requested access to the resource is denied",
-        ),
+        "403" => HttpAnswer::error("403 Forbidden", "DENIED", "requested access to the resource is denied"),
         // A proxy between the client and the registry.
         "403-page" => HttpAnswer::new("403 Forbidden", HTML, PAGE),
         // Artifactory.
-        "403-permission" => HttpAnswer::error(
-            "403 Forbidden",
-            "DENIED",
-            "The client does not have permission for manifest",
-        ),
+        "403-permission" => {
+            HttpAnswer::error("403 Forbidden", "DENIED", "The client does not have permission for manifest")
+        }
         // Registries that don't tell whether the image exists.
         "404-login" => HttpAnswer::error(
             "404 Not Found",
             "NAME_UNKNOWN",
             "repository does not exist or may require 'docker login'",
         ),
-        "404-no-message" => HttpAnswer::new(
-            "404 Not Found",
-            "application/json",
-            r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#,
-        ),
+        "404-no-message" => {
+            HttpAnswer::new("404 Not Found", "application/json", r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#)
+        }
         "410" => HttpAnswer::new("410 Gone", TEXT, "gone"),
         // Harbor, about a vulnerable image.
         "412" => HttpAnswer::error(
@@ -182,10 +167,6 @@ fn answer(fault: &str, path: &str, port: u16) -> HttpAnswer {
         // No program listens on port 1.
         "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
         "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
-        _ => HttpAnswer::error(
-            "404 Not Found",
-            "NAME_UNKNOWN",
-            "repository name not known to registry",
-        ),
+        _ => HttpAnswer::error("404 Not Found", "NAME_UNKNOWN", "repository name not known to registry"),
     }
 }

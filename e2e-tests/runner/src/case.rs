@@ -38,8 +38,7 @@ impl Case {
             settings: self.settings.clone(),
             answers: self.registries.answers.clone(),
         };
-        let broken =
-            broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
+        let broken = broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
         Ok(broken.into_iter().map(|one| format!("{}: {}", one.promise, one.details)).collect())
     }
 }
@@ -56,9 +55,7 @@ impl Row {
         }
         let mut cases = Vec::new();
         for (given, values) in combinations {
-            cases.extend(
-                cases_of(given, &values).with_context(|| format!("{} {values:?}", self.place))?,
-            );
+            cases.extend(cases_of(given, &values).with_context(|| format!("{} {values:?}", self.place))?);
         }
         Ok(cases)
     }
@@ -84,11 +81,7 @@ fn each((mut row, values): (Value, Vec<String>), key: &str) -> Vec<(Value, Vec<S
 fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
     let given = Given::deserialize(given)?;
     let has_null = |edits: &Edits| edits.values().any(Value::is_null);
-    let nulls = if has_null(&given.set) || has_null(&given.request) {
-        &[Some(Value::Null), None][..]
-    } else {
-        &[None]
-    };
+    let nulls = if has_null(&given.set) || has_null(&given.request) { &[Some(Value::Null), None][..] } else { &[None] };
     let mut settings = given.settings.clone();
     if let Some(name) = &given.example {
         let own = if settings.is_null() { json!({}) } else { settings };

@@ -52,17 +52,12 @@ fn main() -> Result<ExitCode> {
         let text = lines.join("\n") + "\n";
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let differences: Vec<&String> =
-        outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
+    let differences: Vec<&String> = outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
     for difference in &differences {
         eprintln!("{difference}");
     }
     println!("{} cases, {} not as the rows say", cases.len(), differences.len());
-    Ok(if differences.is_empty() && !cases.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if differences.is_empty() && !cases.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.

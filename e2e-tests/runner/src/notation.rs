@@ -153,9 +153,7 @@ pub(crate) fn tidy(places: &str) -> Vec<String> {
 pub(crate) fn repeated(text: &str) -> Vec<String> {
     let count = text.split_once("× ");
     match count.and_then(|(count, rest)| Some((count.parse::<usize>().ok()?, rest))) {
-        Some((count, rest)) => {
-            (1..=count).map(|number| rest.replace('#', &number.to_string())).collect()
-        }
+        Some((count, rest)) => (1..=count).map(|number| rest.replace('#', &number.to_string())).collect(),
         None => vec![text.to_owned()],
     }
 }
@@ -165,9 +163,7 @@ pub(crate) fn each_text(value: &Value, change: &dyn Fn(&str) -> String) -> Value
     match value {
         Value::String(text) => change(text).into(),
         Value::Array(list) => list.iter().map(|one| each_text(one, change)).collect(),
-        Value::Object(object) => {
-            object.iter().map(|(key, value)| (change(key), each_text(value, change))).collect()
-        }
+        Value::Object(object) => object.iter().map(|(key, value)| (change(key), each_text(value, change))).collect(),
         other => other.clone(),
     }
 }

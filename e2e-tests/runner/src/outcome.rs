@@ -37,9 +37,7 @@ impl Row {
         }
         if let Some(actual) = actual.as_object_mut() {
             let is_list = |key: &str| key == "asked" || LISTS.contains(&key);
-            actual.retain(|key, value| {
-                expected.contains_key(key) || !is_list(key) && *value != json!([])
-            });
+            actual.retain(|key, value| expected.contains_key(key) || !is_list(key) && *value != json!([]));
         }
         let sent = yaml(&json!({"pod": places(&case.request, &case.request["object"]).join(", ")}));
         let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
@@ -111,8 +109,7 @@ impl Row {
             if !entries.is_empty() {
                 let is_whole = entries_of(&self.given[key]).iter().any(Value::is_object);
                 let entries = entries.iter();
-                actual[key] =
-                    entries.map(|one| if is_whole { one.clone() } else { short(one) }).collect();
+                actual[key] = entries.map(|one| if is_whole { one.clone() } else { short(one) }).collect();
             }
         }
         let calls = evaluation.calls.iter().map(|(operation, image)| {
@@ -134,8 +131,7 @@ impl Row {
         let mut expect = |key: &str, value: Value| {
             expected.insert(key.to_owned(), value);
         };
-        let is_repaired =
-            ["after", "has", "changes", "record"].iter().any(|key| given(key).is_some());
+        let is_repaired = ["after", "has", "changes", "record"].iter().any(|key| given(key).is_some());
         expect("rejected", Value::Null);
         if let Some(rejected) = given("rejected") {
             let is_update = case.request["operation"] == "UPDATE";
@@ -198,12 +194,8 @@ fn starts(spec: &Value) -> Option<Value> {
 /// Why a value is not as expected. None if it is. Empty if both values say it.
 fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> Option<String> {
     let is_sentences = ["invalid", "rejected", "warned", "annotated"].contains(&key);
-    if is_sentences
-        && !expected.is_null()
-        && (["warned", "annotated"].contains(&key) || !actual.is_null())
-    {
-        let expected: Vec<String> =
-            lines(expected).iter().flat_map(|line| repeated(line)).collect();
+    if is_sentences && !expected.is_null() && (["warned", "annotated"].contains(&key) || !actual.is_null()) {
+        let expected: Vec<String> = lines(expected).iter().flat_map(|line| repeated(line)).collect();
         let actual = lines(actual);
         let mut both = actual.iter().zip(&expected);
         let untold = both.find_map(|(sentence, line)| untold(sentence, line, evaluation));
@@ -317,9 +309,8 @@ fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String>
     let mut needed: Vec<String> = words[1..].iter().map(|&word| word.to_owned()).collect();
     if let Some(entry) = entries.iter().find(is_named) {
         let policies = ["found", "expected"].map(|key| &entry[key]);
-        let policies = policies
-            .into_iter()
-            .filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
+        let policies =
+            policies.into_iter().filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
         needed.extend(policies.chain([&entry["image"]]).map(shown));
     } else if entries.iter().all(|entry| entry.get("more").is_none()) {
         let entries: Vec<String> = entries.iter().map(|entry| short(entry).to_string()).collect();

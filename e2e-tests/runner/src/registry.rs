@@ -111,9 +111,7 @@ impl Registries {
             Some(Image::Says { says }) => Err(format!(
                 "{HOST}: Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
             )),
-            Some(Image::Answer(words))
-                if failure(words).is_none() && !words.starts_with("sha256:") =>
-            {
+            Some(Image::Answer(words)) if failure(words).is_none() && !words.starts_with("sha256:") => {
                 Err(format!("{HOST}: {words}"))
             }
             _ => self.answers.call(operation, image),

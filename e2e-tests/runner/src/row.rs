@@ -38,9 +38,8 @@ pub(crate) struct Given {
 
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
-    pub(crate) const EACH: [&str; 10] = [
-        "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
-    ];
+    pub(crate) const EACH: [&str; 10] =
+        ["review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode"];
 }
 
 /// Values by their path.

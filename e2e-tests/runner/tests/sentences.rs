@@ -56,8 +56,7 @@ fn fixed_parts(case: &Case, evaluation: &Evaluation, parts: &mut BTreeSet<String
 fn troubleshooting_quotes_each_clause() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
     let page = fs::read_to_string(page).expect("the page");
-    let quotes: Vec<String> =
-        page.split('`').skip(1).step_by(2).map(|quote| words(quote).join(" ")).collect();
+    let quotes: Vec<String> = page.split('`').skip(1).step_by(2).map(|quote| words(quote).join(" ")).collect();
     let mut parts = BTreeSet::new();
     for row in rows().expect("the rows") {
         for case in row.cases().expect("the cases") {

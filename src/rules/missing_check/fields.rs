@@ -52,9 +52,7 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
 }
 
 /// The image checks that are init containers.
-fn checks<'e, 'o>(
-    examination: &'e Examination<'o>,
-) -> impl DoubleEndedIterator<Item = &'e Place<'o>> {
+fn checks<'e, 'o>(examination: &'e Examination<'o>) -> impl DoubleEndedIterator<Item = &'e Place<'o>> {
     let places = examination.places.iter();
     places.filter(|place| place.role == Role::Check && place.list == List::InitContainers)
 }
@@ -62,8 +60,7 @@ fn checks<'e, 'o>(
 /// The last init container that `imageChecks.after` names.
 fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>> {
     let patterns = &examination.settings.image_checks.after;
-    let mut init_containers =
-        examination.places.iter().filter(|place| place.list == List::InitContainers);
+    let mut init_containers = examination.places.iter().filter(|place| place.list == List::InitContainers);
     init_containers.rfind(|place| patterns.iter().any(|pattern| pattern.matches(&place.name)))
 }
 
@@ -100,8 +97,7 @@ fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Conta
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the `subPathExpr` of a mount.
 fn uses_environment(check: &Value) -> bool {
-    let sub_paths =
-        elements(check, "volumeMounts").iter().filter_map(|mount| mount.get("subPathExpr"));
+    let sub_paths = elements(check, "volumeMounts").iter().filter_map(|mount| mount.get("subPathExpr"));
     let mut texts = sub_paths.chain(elements(check, "command")).chain(elements(check, "args"));
     texts.any(|text| text.as_str().is_some_and(|text| text.contains('$')))
 }
@@ -140,24 +136,16 @@ fn text<'v>(object: &'v Value, key: &str) -> &'v str {
 ///
 /// # Errors
 /// Why a check of the template could not run.
-fn fits(
-    template: &Template,
-    examination: &Examination<'_>,
-    last_named: Option<&Place<'_>>,
-) -> Result<(), WhyNot> {
+fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&Place<'_>>) -> Result<(), WhyNot> {
     let mounts = template.0.volume_mounts.as_deref().unwrap_or_default();
     let devices = template.0.volume_devices.as_deref().unwrap_or_default();
-    if last_named.is_none()
-        && !mounts.is_empty()
-        && !examination.settings.image_checks.after.is_empty()
-    {
+    if last_named.is_none() && !mounts.is_empty() && !examination.settings.image_checks.after.is_empty() {
         return Err(WhyNot::NoneBefore);
     }
     let volumes = examination.spec.list(List::Volumes).unwrap_or_default();
     let volumes = volumes.iter().filter_map(|volume| volume.get("name"));
     // The controller of a StatefulSet makes a volume of each claim template.
-    let claims =
-        examination.request.object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+    let claims = examination.request.object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
     let claims = claims.into_iter().flatten().filter_map(|claim| claim.pointer("/metadata/name"));
     let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
     let devices = devices.iter().map(|device| &*device.name);
@@ -179,8 +167,7 @@ fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot
     let wanted = [&mount.sub_path, &mount.sub_path_expr];
     let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
     let of_volume = mounts.iter().filter(|other| text(other, "name") == mount.name);
-    let paths: Vec<[&str; 2]> =
-        of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
+    let paths: Vec<[&str; 2]> = of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
     match paths.first() {
         Some(&[path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),

@@ -60,7 +60,8 @@ impl WhyNot {
             Self::NoImageVolumes { beside } => format!("no image volume is added beside {beside}"),
             Self::NoCarrier => "none is added, because every container is exempt".to_owned(),
             Self::NothingToCopy => {
-                "none is added, because no check of this Pod can be copied and imageChecks.template is not set".to_owned()
+                "none is added, because no check of this Pod can be copied and imageChecks.template is not set"
+                    .to_owned()
             }
             Self::UnknownField { check, field } => {
                 let (check, field) = (shown(check), shown(field));
@@ -72,14 +73,9 @@ impl WhyNot {
             Self::NoVolume { volume, filled } => {
                 let volume = shown(volume);
                 let filled: Vec<_> = filled.iter().take(FILLED_MAX).map(|name| shown(name)).collect();
-                let instead = if filled.is_empty() {
-                    String::new()
-                } else {
-                    format!(": write {} there", filled.join(" or "))
-                };
-                format!(
-                    "none is added, because the Pod lacks the volume {volume} of imageChecks.template{instead}"
-                )
+                let instead =
+                    if filled.is_empty() { String::new() } else { format!(": write {} there", filled.join(" or ")) };
+                format!("none is added, because the Pod lacks the volume {volume} of imageChecks.template{instead}")
             }
             Self::OtherSubPath { volume, sub_path, sub_path_expr } => {
                 let mount = match (&**sub_path, &**sub_path_expr) {
@@ -97,7 +93,9 @@ impl WhyNot {
                      {mount}"
                 )
             }
-            Self::TooLarge => "none is added, because all missing checks together would be larger than 1 MiB".to_owned(),
+            Self::TooLarge => {
+                "none is added, because all missing checks together would be larger than 1 MiB".to_owned()
+            }
         }
     }
 }

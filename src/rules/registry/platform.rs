@@ -46,8 +46,7 @@ pub(super) fn missing(
     let Some(index) = session.index(image.question(&name(digest)))? else {
         return Ok(None);
     };
-    let entries =
-        index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
+    let entries = index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
     let entries: Vec<_> = entries.filter(|(_, platform)| !is_attestation(platform)).collect();
     if entries.is_empty() {
         return Ok(None);
@@ -102,20 +101,13 @@ impl Reason for Missing {
     }
 
     fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image, wanted) =
-            (place.shown_name(), place.shown_image(), shown(&self.platform.wanted));
+        let (name, image, wanted) = (place.shown_name(), place.shown_image(), shown(&self.platform.wanted));
         match &self.platform.has {
             Some(has) => {
-                let has: Vec<_> =
-                    has.iter().take(SHOWN_MAX).map(|platform| shown(platform)).collect();
-                format!(
-                    "{name}'s image {image} has {} only, but the Pod asks for {wanted}",
-                    has.join(", ")
-                )
+                let has: Vec<_> = has.iter().take(SHOWN_MAX).map(|platform| shown(platform)).collect();
+                format!("{name}'s image {image} has {} only, but the Pod asks for {wanted}", has.join(", "))
             }
-            None => format!(
-                "{name}'s image {image} names a manifest for {wanted} that its registry doesn't have"
-            ),
+            None => format!("{name}'s image {image} names a manifest for {wanted} that its registry doesn't have"),
         }
     }
 

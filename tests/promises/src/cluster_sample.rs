@@ -27,9 +27,8 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
         let before = &case.request["object"];
         let after = observe(policy, &case)?.object_after(&case.request);
         let mut images = Images::default();
-        let lines = [(before, false), (&after, true)].map(|(object, is_returned)| {
-            line(object, Settings(&case.settings), &mut images, world, is_returned)
-        });
+        let lines = [(before, false), (&after, true)]
+            .map(|(object, is_returned)| line(object, Settings(&case.settings), &mut images, world, is_returned));
         let waits = lines[0]["waiting"] != json!([]);
         if waits || number.is_multiple_of(2) {
             return Ok(lines);
@@ -60,8 +59,7 @@ fn line(
     let world: Map<String, Value> = named.collect();
     let name = |place: usize| pod.places[place].name;
     let places = 0..pod.places.len();
-    let started: Vec<&str> =
-        places.filter(|place| result.started[*place].is_some()).map(name).collect();
+    let started: Vec<&str> = places.filter(|place| result.started[*place].is_some()).map(name).collect();
     let waiting: Vec<&str> = result.waiting.iter().map(|place| pod.places[*place].name).collect();
     json!({
         "returned": is_returned,

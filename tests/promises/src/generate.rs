@@ -19,10 +19,7 @@ use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use vocabulary::{
-    OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES,
-    USUAL_REPOSITORIES,
-};
+use vocabulary::{OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES, USUAL_REPOSITORIES};
 
 pub use any_shape::any_shape;
 
@@ -45,8 +42,7 @@ pub struct Case {
 #[must_use]
 pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut random =
-        fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random = fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut bytes = vec![0; BYTES];
     random.fill(&mut bytes);
     bytes
@@ -155,13 +151,7 @@ impl Source<'_> {
     }
 
     /// Writes one of these values under a key, with the probability 1 / `whole`.
-    fn sometimes(
-        &mut self,
-        whole: u8,
-        object: &mut Value,
-        key: &str,
-        values: &[Value],
-    ) -> Result<()> {
+    fn sometimes(&mut self, whole: u8, object: &mut Value, key: &str, values: &[Value]) -> Result<()> {
         if self.chance(1, whole)? {
             object[key] = self.0.choose(values)?.clone();
         }

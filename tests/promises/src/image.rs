@@ -119,13 +119,11 @@ pub(crate) fn is_registry(first: &str) -> bool {
 pub(crate) fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();
     let host = match host.rsplit_once(':') {
-        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => {
-            match port.trim_start_matches('0') {
-                "443" => name.to_owned(),
-                "" => format!("{name}:0"),
-                port => format!("{name}:{port}"),
-            }
-        }
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => match port.trim_start_matches('0') {
+            "443" => name.to_owned(),
+            "" => format!("{name}:0"),
+            port => format!("{name}:{port}"),
+        },
         _ => host,
     };
     match host.as_str() {

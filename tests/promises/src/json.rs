@@ -15,10 +15,7 @@ pub fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 }
 
 /// The elements of the list under a key, as mutable references. Without a list, there are none.
-pub(crate) fn elements_mut<'v>(
-    value: &'v mut Value,
-    key: &str,
-) -> impl Iterator<Item = &'v mut Value> {
+pub(crate) fn elements_mut<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
     let list = value.get_mut(key).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }
@@ -35,10 +32,7 @@ pub(crate) fn list_mut<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value
 }
 
 /// The elements of several lists, one list after the other.
-pub(crate) fn all_of<'v>(
-    value: &'v Value,
-    keys: &'static [&str],
-) -> impl Iterator<Item = &'v Value> + Clone {
+pub(crate) fn all_of<'v>(value: &'v Value, keys: &'static [&str]) -> impl Iterator<Item = &'v Value> + Clone {
     keys.iter().flat_map(|key| elements(value, key))
 }
 

@@ -86,8 +86,7 @@ impl Kubelet {
             pulls.push((images.number(place.image), place.pull_policy));
             let is_mounted = |(_, volume): &(usize, &_)| place.mounts_volume(volume);
             let volumes = pod.places.iter().enumerate().filter(is_mounted);
-            let container =
-                Container { place: index, volumes: volumes.map(|(volume, _)| volume).collect() };
+            let container = Container { place: index, volumes: volumes.map(|(volume, _)| volume).collect() };
             match place.list {
                 List::InitContainers => stages.push(vec![container]),
                 List::Containers => apps.push(container),
@@ -123,13 +122,7 @@ impl Kubelet {
         result
     }
 
-    fn try_to_start(
-        &self,
-        container: &Container,
-        world: &mut World,
-        away: Option<usize>,
-        result: &mut Started,
-    ) {
+    fn try_to_start(&self, container: &Container, world: &mut World, away: Option<usize>, result: &mut Started) {
         let failed = result.waiting.len();
         for volume in &container.volumes {
             if self.pull(*volume, world, away).is_none() {
@@ -170,9 +163,7 @@ impl Kubelet {
     /// The containers in the order in which they start, each with the number of its stage.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (usize, usize)> {
         let stages = self.stages.iter().enumerate();
-        stages.flat_map(|(stage, containers)| {
-            containers.iter().map(move |container| (container.place, stage))
-        })
+        stages.flat_map(|(stage, containers)| containers.iter().map(move |container| (container.place, stage)))
     }
 }
 
@@ -190,12 +181,8 @@ pub struct Surroundings {
 #[must_use]
 pub fn images(spec: &Value) -> Option<BTreeSet<String>> {
     let pod = Pod::read(spec, Settings(&Value::Null));
-    let is_clear =
-        |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
-    let names = pod
-        .places
-        .iter()
-        .map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
+    let is_clear = |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
+    let names = pod.places.iter().map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
     names.collect()
 }
 
@@ -239,9 +226,7 @@ pub(crate) fn worlds(images: usize) -> Vec<World> {
     }
     for first in 0..images {
         for second in 0..first {
-            for (one, other) in Whereabouts::ALL
-                .into_iter()
-                .flat_map(|one| Whereabouts::ALL.map(|other| (one, other)))
+            for (one, other) in Whereabouts::ALL.into_iter().flat_map(|one| Whereabouts::ALL.map(|other| (one, other)))
             {
                 let mut world = vec![everywhere; images];
                 (world[first], world[second]) = (one, other);

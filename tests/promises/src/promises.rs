@@ -75,11 +75,7 @@ fn hold(is_kept: bool, details: impl FnOnce() -> String) -> Kept {
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.
-pub fn broken_promises(
-    policy: &dyn Policy,
-    case: &Case,
-    event: Event,
-) -> Result<Vec<BrokenPromise>, String> {
+pub fn broken_promises(policy: &dyn Policy, case: &Case, event: Event) -> Result<Vec<BrokenPromise>, String> {
     let mut case = case.clone();
     if event != Event::Created {
         let object = &case.request["object"];
@@ -93,8 +89,7 @@ pub fn broken_promises(
         events::prepare(&mut case.settings, event);
     }
     accepts_settings(policy, &case.settings)?;
-    let mut story =
-        Story { policy, case: &case, first: Observed::default(), broken: RefCell::default() };
+    let mut story = Story { policy, case: &case, first: Observed::default(), broken: RefCell::default() };
     story.first = story.run(case.request.clone(), &[])?;
     let story = story;
     if event == Event::Created {
@@ -110,10 +105,7 @@ pub fn broken_promises(
 ///
 /// # Errors
 /// If this policy gives no answer, or rejects the Pod.
-pub fn broken_starts(
-    policy: &dyn Policy,
-    case: &Case,
-) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
+pub fn broken_starts(policy: &dyn Policy, case: &Case) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
     let observed = observe(policy, case)?;
     hold(observed.is_accepted(), || told(&observed))?;
     let after = observed.object_after(&case.request);
@@ -154,8 +146,7 @@ struct Repaired<'r> {
 impl<'r> Repaired<'r> {
     fn of(case: &'r Case, observed: &'r Observed, after: &'r Value) -> Self {
         let (before, settings) = (&case.request["object"], Settings(&case.settings));
-        let (old, new) =
-            (Pod::read(&before["spec"], settings), Pod::read(&after["spec"], settings));
+        let (old, new) = (Pod::read(&before["spec"], settings), Pod::read(&after["spec"], settings));
         Self { case, observed, before, after, old, new }
     }
 
@@ -238,8 +229,7 @@ impl Story<'_> {
     /// run must have skipped no lookup, and must have been below the limit for lookups.
     fn is_bounded(&self) -> bool {
         let failed = self.first.list("lookups");
-        failed.iter().all(|lookup| lookup["asked"] == true)
-            && self.first.calls.len() < lookups::LIMIT
+        failed.iter().all(|lookup| lookup["asked"] == true) && self.first.calls.len() < lookups::LIMIT
     }
 }
 

@@ -21,8 +21,7 @@ pub(crate) const WORKLOADS: [(&str, &str, &str); 8] = [
 pub(crate) fn template_path(request: &Value) -> Option<&'static str> {
     let kind = &request["kind"];
     let mut workloads = WORKLOADS.into_iter();
-    let (_, _, path) =
-        workloads.find(|(group, name, _)| kind["group"] == *group && kind["kind"] == *name)?;
+    let (_, _, path) = workloads.find(|(group, name, _)| kind["group"] == *group && kind["kind"] == *name)?;
     Some(path)
 }
 
@@ -84,8 +83,7 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
     if !is_update && request["operation"] != "CREATE" {
         return true;
     }
-    let is_read = subresource.is_empty()
-        || is_pod(request) && is_update && subresource == "ephemeralcontainers";
+    let is_read = subresource.is_empty() || is_pod(request) && is_update && subresource == "ephemeralcontainers";
     if !is_read {
         return true;
     }
@@ -118,7 +116,6 @@ fn changes_a_pod(request: &Value) -> bool {
         Some(entries.map(|entry| entry["image"].clone()).collect())
     };
     lists.iter().any(|list| {
-        new[list] != old[list]
-            && (images(new, list) != images(old, list) || *list == "ephemeralContainers")
+        new[list] != old[list] && (images(new, list) != images(old, list) || *list == "ephemeralContainers")
     })
 }

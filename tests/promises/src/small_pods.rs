@@ -115,8 +115,8 @@ impl Family {
         let exempt = if self.has_exempt { 2 } else { 1 };
         let (init, app) = (1 + 18 * exempt, 1 + 6 * exempt);
         let volume = 1 + 12 * exempt * (1 << (self.inits + 2));
-        let [inits, volumes] = [(init, self.inits), (volume, self.volumes)]
-            .map(|(base, count)| (0..count).fold(1, |all, _| all * base));
+        let [inits, volumes] =
+            [(init, self.inits), (volume, self.volumes)].map(|(base, count)| (0..count).fold(1, |all, _| all * base));
         2 * inits * app * app * volumes
     }
 
@@ -125,19 +125,16 @@ impl Family {
     pub fn pod(self, number: u64) -> Option<SmallPod> {
         let mut digits = Digits(number);
         let always_restarts = digits.flag();
-        let inits = (0..self.inits)
-            .map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Sidecar, Kind::Check], 0));
+        let inits = (0..self.inits).map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Sidecar, Kind::Check], 0));
         let inits: Vec<_> = inits.collect();
         let apps: Vec<_> = (0..2).map(|_| self.place(&mut digits, &[Kind::App], 0)).collect();
-        let volumes = (0..self.volumes)
-            .map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Check], self.inits + 2));
+        let volumes = (0..self.volumes).map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Check], self.inits + 2));
         let volumes: Vec<_> = volumes.collect();
         let has_gap = |list: &[Option<SmallPlace>]| !list.is_sorted_by_key(Option::is_none);
         if has_gap(&inits) || has_gap(&apps) || has_gap(&volumes) || apps[0].is_none() {
             return None;
         }
-        let [inits, apps, volumes] =
-            [inits, apps, volumes].map(|list| list.into_iter().flatten().collect::<Vec<_>>());
+        let [inits, apps, volumes] = [inits, apps, volumes].map(|list| list.into_iter().flatten().collect::<Vec<_>>());
         let pod = SmallPod { inits, apps, volumes, always_restarts };
         (pod.mounts_exist() && pod.is_in(self) && pod.has_first_names()).then_some(pod)
     }
@@ -230,9 +227,7 @@ impl SmallPod {
         let mut spec = json!({"restartPolicy": restart_policy});
         let names = self.names();
         let (containers, volumes) = names.split_at(self.inits.len() + self.apps.len());
-        for (index, (name, place)) in
-            containers.iter().zip(self.inits.iter().chain(&self.apps)).enumerate()
-        {
+        for (index, (name, place)) in containers.iter().zip(self.inits.iter().chain(&self.apps)).enumerate() {
             let (image, policy) = (IMAGES[place.image], POLICIES[place.policy]);
             let mut container = json!({"name": name, "image": image, "imagePullPolicy": policy});
             if place.kind == Kind::Sidecar {
@@ -240,8 +235,7 @@ impl SmallPod {
             }
             if place.kind == Kind::Check {
                 container["command"] = json!(["/check/true"]);
-                list_mut(&mut container, "volumeMounts")
-                    .push(json!({"name": "check", "mountPath": "/check"}));
+                list_mut(&mut container, "volumeMounts").push(json!({"name": "check", "mountPath": "/check"}));
             }
             let (list, index) = match index.checked_sub(self.inits.len()) {
                 None => (0, index),
@@ -298,9 +292,7 @@ pub fn notation(pod: &Value) -> String {
             places.push(words.join(" "));
         }
     }
-    for volume in
-        crate::json::elements(spec, "volumes").iter().filter(|one| one["image"].is_object())
-    {
+    for volume in crate::json::elements(spec, "volumes").iter().filter(|one| one["image"].is_object()) {
         let name = text(&volume["name"]);
         let containers = crate::json::all_of(spec, &crate::json::CONTAINER_LISTS);
         let mounting = containers.filter(|container| {
@@ -341,8 +333,6 @@ pub fn try_pod(policy: &dyn Policy, pod: &SmallPod, settings: &Value) -> Tried {
             let broken = broken.iter().map(|one| (one.promise, told(&one.details))).collect();
             Tried { worlds: worlds as u64, broken }
         }
-        Err(problem) => {
-            Tried { worlds: 0, broken: vec![("every-request-gets-an-answer", problem)] }
-        }
+        Err(problem) => Tried { worlds: 0, broken: vec![("every-request-gets-an-answer", problem)] },
     }
 }

@@ -215,8 +215,7 @@ impl<'p> Pod<'p> {
             List::EphemeralContainers => false,
             List::Volumes => {
                 let first = self.first_to_mount(place);
-                let mut mounting =
-                    self.started().filter(|container| container.mounts_volume(place));
+                let mut mounting = self.started().filter(|container| container.mounts_volume(place));
                 with_volumes
                     && mounting.any(|container| !container.is_exempt)
                     && first.is_some_and(|container| self.is_after_first(container))
@@ -255,16 +254,14 @@ impl<'p> Pod<'p> {
     /// Whether *pull-once* says that the image of a guarded container is pulled before the container starts.
     pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
         let is_before = |init: &Place| !container.is_init() || init.index < container.index;
-        let mut pulls = self.examined().filter(|place| {
-            place.is_same_image(container) && place.pull_policy == PullPolicy::Always
-        });
+        let mut pulls =
+            self.examined().filter(|place| place.is_same_image(container) && place.pull_policy == PullPolicy::Always);
         pulls.any(|place| match (place.list, self.settings.pull_once()) {
             (List::InitContainers, "AfterInitContainer" | "AfterAnyCheck") => is_before(place),
             (List::Volumes, "AfterAnyCheck") => {
                 let mut inits = self.init_containers().filter(|init| init.mounts_volume(place));
                 // A container pulls its volumes before its own image.
-                self.is_check(place)
-                    && inits.any(|init| is_before(init) || init.index == container.index)
+                self.is_check(place) && inits.any(|init| is_before(init) || init.index == container.index)
             }
             _ => false,
         })

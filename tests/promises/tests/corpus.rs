@@ -17,11 +17,8 @@ fn the_corpus_keeps_the_promises() {
     assert!(samples.len() > 40 && examples.len() > 5);
     for (example, settings) in examples {
         for sample in &samples {
-            let case = Case {
-                request: sample.request.clone(),
-                settings: settings.clone(),
-                answers: Answers::default(),
-            };
+            let case =
+                Case { request: sample.request.clone(), settings: settings.clone(), answers: Answers::default() };
             for event in Event::ALL {
                 let place = format!("{}, {example}, {event:?}", sample.file);
                 let broken = broken_promises(&Native, &case, event);
@@ -40,8 +37,7 @@ fn the_corpus_keeps_the_promises() {
 #[test]
 fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
     for (file, manifest) in manifests() {
-        let pod: Pod = serde_json::from_value(manifest.clone())
-            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        let pod: Pod = serde_json::from_value(manifest.clone()).unwrap_or_else(|error| panic!("{file}: {error}"));
         let typed = serde_json::to_value(&pod).expect("a Pod is JSON");
         let fields = unknown_fields(&manifest, &typed);
         assert!(fields.is_empty(), "{file}: Kubernetes has no {fields:?}");
@@ -66,9 +62,7 @@ fn unknown_fields(value: &Value, typed: &Value) -> Vec<String> {
             .collect(),
         (Value::Array(elements), Value::Array(of_type)) => {
             let pairs = elements.iter().zip(of_type).enumerate();
-            pairs
-                .flat_map(|(index, (element, typed))| below(format!("[{index}]"), element, typed))
-                .collect()
+            pairs.flat_map(|(index, (element, typed))| below(format!("[{index}]"), element, typed)).collect()
         }
         _ => Vec::new(),
     }

@@ -19,8 +19,7 @@ fn a_sample_of_the_small_pods_starts_as_promised() {
             tried += 1;
             for settings in &settings {
                 let broken = try_pod(&Native, &pod, settings).broken;
-                let told: Vec<_> =
-                    broken.iter().map(|(name, told)| [*name, told].join("\n    ")).collect();
+                let told: Vec<_> = broken.iter().map(|(name, told)| [*name, told].join("\n    ")).collect();
                 assert!(told.is_empty(), "{}", told.join("\n"));
             }
         }

@@ -35,12 +35,7 @@ struct Args {
 struct ModuleUnderTest(Module);
 
 impl ModuleUnderTest {
-    fn call(
-        &self,
-        host: &Capabilities,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Vec<u8>, String> {
+    fn call(&self, host: &Capabilities, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let answer = self.0.call(host, operation, payload);
         answer.map(|answer| answer.bytes).map_err(|error| format!("call: {error:#}"))
     }
@@ -48,8 +43,7 @@ impl ModuleUnderTest {
 
 impl Policy for ModuleUnderTest {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        let host: Capabilities =
-            Arc::new(move |call| host(call.namespace, call.operation, call.payload));
+        let host: Capabilities = Arc::new(move |call| host(call.namespace, call.operation, call.payload));
         self.call(&host, "validate", payload)
     }
 

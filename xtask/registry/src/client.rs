@@ -49,11 +49,7 @@ pub(crate) fn client(registry: &str, time_limit: Duration) -> Result<Client, Oci
     let _ = rustls::crypto::ring::default_provider().install_default();
     // `Client::new` would panic if the system has no CA certificates.
     Client::try_from(ClientConfig {
-        protocol: if is_on_loopback(registry) {
-            ClientProtocol::Http
-        } else {
-            ClientProtocol::Https
-        },
+        protocol: if is_on_loopback(registry) { ClientProtocol::Http } else { ClientProtocol::Https },
         connect_timeout: Some(time_limit),
         read_timeout: Some(time_limit),
         ..ClientConfig::default()
@@ -63,9 +59,7 @@ pub(crate) fn client(registry: &str, time_limit: Duration) -> Result<Client, Oci
 /// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
 pub(crate) fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
-        Ok(DockerCredential::UsernamePassword(user, password)) => {
-            RegistryAuth::Basic(user, password)
-        }
+        Ok(DockerCredential::UsernamePassword(user, password)) => RegistryAuth::Basic(user, password),
         _ => RegistryAuth::Anonymous,
     }
 }

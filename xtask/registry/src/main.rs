@@ -42,9 +42,7 @@ fn run(arguments: &[&str]) -> Result<String> {
         match (*command, arguments) {
             ("digest", [image]) => client::digest(image, time_limit).await,
             ("manifest", [image]) => client::manifest(image, time_limit).await,
-            ("push", [module, uri, annotations]) => {
-                push::push(module, uri, annotations, time_limit).await
-            }
+            ("push", [module, uri, annotations]) => push::push(module, uri, annotations, time_limit).await,
             _ => bail!("unknown arguments"),
         }
     })

@@ -57,10 +57,7 @@ fn compile() -> Result<PathBuf> {
 ///
 /// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it first
 /// downloads packages from it, so without any directory the packages are downloaded before the build.
-fn same_paths_everywhere(
-    cargo_home: &Path,
-    fetch: impl FnOnce() -> Result<String>,
-) -> Result<String> {
+fn same_paths_everywhere(cargo_home: &Path, fetch: impl FnOnce() -> Result<String>) -> Result<String> {
     let sources = cargo_home.join("registry/src");
     let registries = || fs::read_dir(&sources).into_iter().flatten().flatten();
     if registries().next().is_none() {
@@ -85,8 +82,7 @@ fn cargo_home(variable: Option<OsString>, home: Option<PathBuf>) -> Result<PathB
 fn target_directory() -> Result<PathBuf> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];
     let json = output(cargo().args(arguments))?;
-    let metadata: Value =
-        serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
+    let metadata: Value = serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
     let directory = metadata["target_directory"].as_str();
     Ok(directory.context("cargo metadata names no target directory")?.into())
 }
@@ -97,8 +93,7 @@ fn target_directory() -> Result<PathBuf> {
 /// When the program can't be run, or when it fails. The error has the program's error output.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output =
-        command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {program}"))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {program}"))?;
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program}: {}", problem.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -113,10 +108,7 @@ mod tests {
         let home = env::temp_dir().join(format!("cargo-home-{}", std::process::id()));
         let registry = home.join("registry/src/example-1");
         let create = || Ok(fs::create_dir_all(&registry).map(|()| String::new())?);
-        let expected = format!(
-            "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]",
-            registry.display()
-        );
+        let expected = format!("target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]", registry.display());
         let never = || anyhow::bail!("the packages are there already");
         let first = same_paths_everywhere(&home, create).expect("a setting");
         let second = same_paths_everywhere(&home, never).expect("a setting");

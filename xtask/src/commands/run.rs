@@ -37,8 +37,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let shown = args.request_path.display();
-    let text = fs::read_to_string(&args.request_path)
-        .with_context(|| format!("cannot read request {shown}"))?;
+    let text = fs::read_to_string(&args.request_path).with_context(|| format!("cannot read request {shown}"))?;
     let request = parse_review(&text).with_context(|| format!("in request {shown}"))?;
     let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),

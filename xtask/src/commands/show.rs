@@ -39,16 +39,10 @@ pub(crate) fn run() -> Result<()> {
     terminal::print(&tour.introduction)?;
     for story in tour.stories {
         let file = root.join(&story.settings);
-        let settings = if file.is_file() {
-            read_settings(Some(&file), None)?
-        } else {
-            yaml_serde::from_str(&story.settings)?
-        };
+        let settings =
+            if file.is_file() { read_settings(Some(&file), None)? } else { yaml_serde::from_str(&story.settings)? };
         let outcome = outcome(&module, &root.join(story.review), &settings)?;
-        terminal::print(&format!(
-            "\n{} (settings: {})\n{}\n{outcome}",
-            story.title, story.settings, story.text
-        ))?;
+        terminal::print(&format!("\n{} (settings: {})\n{}\n{outcome}", story.title, story.settings, story.text))?;
     }
     terminal::print(&format!("\n{}", tour.next))
 }

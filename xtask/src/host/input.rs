@@ -62,15 +62,9 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
             let first = first.map(Value::deserialize).transpose();
             let first = first.with_context(|| format!("cannot parse settings {shown}"))?;
             let mut first = first.unwrap_or_default();
-            if first["kind"] == "ClusterAdmissionPolicy" {
-                first["spec"]["settings"].take()
-            } else {
-                first
-            }
+            if first["kind"] == "ClusterAdmissionPolicy" { first["spec"]["settings"].take() } else { first }
         }
-        (None, Some(json)) => {
-            serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
-        }
+        (None, Some(json)) => serde_json::from_str(json).context("cannot parse --settings-json as JSON")?,
         (None, None) => Value::Null,
     };
     match value {

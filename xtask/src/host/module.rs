@@ -7,9 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use wasmtime::{
-    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
-};
+use wasmtime::{Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store};
 
 /// A call of the policy to its host.
 #[derive(Debug, Clone, Copy)]
@@ -70,12 +68,7 @@ impl Module {
     ///
     /// # Errors
     /// If the policy gives no answer.
-    pub fn call(
-        &self,
-        capabilities: &Capabilities,
-        operation: &str,
-        payload: &[u8],
-    ) -> Result<Answer> {
+    pub fn call(&self, capabilities: &Capabilities, operation: &str, payload: &[u8]) -> Result<Answer> {
         let guest = Guest {
             operation: operation.as_bytes().to_vec(),
             payload: payload.to_vec(),
@@ -91,9 +84,8 @@ impl Module {
             start.call(&mut store, ())?;
         }
         let lengths = (u32::try_from(operation.len())?, u32::try_from(payload.len())?);
-        let succeeded = instance
-            .get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?
-            .call(&mut store, lengths)?;
+        let succeeded =
+            instance.get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?.call(&mut store, lengths)?;
         let memory = instance.get_memory(&mut store, "memory");
         let memory_bytes = memory.map_or(0, |memory| memory.data_size(&store));
         let instructions = FUEL - store.get_fuel()?;
@@ -161,16 +153,11 @@ fn text(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result
 }
 
 /// Writes a value of the guest's host into the guest's memory.
-fn write(
-    guest: &mut Caller<'_, Guest>,
-    at: u32,
-    value: impl Fn(&Guest) -> &[u8],
-) -> wasmtime::Result<()> {
+fn write(guest: &mut Caller<'_, Guest>, at: u32, value: impl Fn(&Guest) -> &[u8]) -> wasmtime::Result<()> {
     let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
     let value = value(data);
     let place = bytes.get_mut(at as usize..).and_then(|rest| rest.get_mut(..value.len()));
-    let place =
-        place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
+    let place = place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
     place.copy_from_slice(value);
     Ok(())
 }
@@ -179,14 +166,10 @@ fn write(
 fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     type Host<'a> = Caller<'a, Guest>;
     linker
-        .func_wrap(
-            "wapc",
-            "__guest_request",
-            |mut guest: Host<'_>, operation: u32, payload: u32| {
-                write(&mut guest, operation, |guest| &guest.operation)?;
-                write(&mut guest, payload, |guest| &guest.payload)
-            },
-        )?
+        .func_wrap("wapc", "__guest_request", |mut guest: Host<'_>, operation: u32, payload: u32| {
+            write(&mut guest, operation, |guest| &guest.operation)?;
+            write(&mut guest, payload, |guest| &guest.payload)
+        })?
         .func_wrap("wapc", "__guest_response", |mut guest: Host<'_>, at: u32, length: u32| {
             guest.data_mut().answer = read(&mut guest, at, length)?;
             wasmtime::Result::Ok(())
@@ -231,11 +214,8 @@ fn answer_host_call(
     let namespace = text(&mut guest, namespace, namespace_length)?;
     let operation = text(&mut guest, operation, operation_length)?;
     let payload = read(&mut guest, payload, payload_length)?;
-    let answer = (guest.data().capabilities)(HostCall {
-        namespace: &namespace,
-        operation: &operation,
-        payload: &payload,
-    });
+    let answer =
+        (guest.data().capabilities)(HostCall { namespace: &namespace, operation: &operation, payload: &payload });
     let succeeded = answer.is_ok();
     guest.data_mut().host_answer = answer;
     Ok(u32::from(succeeded))

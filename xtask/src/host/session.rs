@@ -35,8 +35,7 @@ impl Session {
     /// If there is no such file, or if it is no session.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let text =
-            fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
         let entries = yaml_serde::from_str(&text);
         let entries = entries.with_context(|| format!("cannot parse session {shown}"))?;
         Ok(Self(Mutex::new(entries)))

@@ -34,8 +34,7 @@ impl Mesh {
             json!({"name": name, "image": image, "imagePullPolicy": "IfNotPresent", "resources": {}})
         };
         let (init_container, mut proxy) = (container("init"), container("proxy"));
-        let is_injected =
-            all_of(spec, &["initContainers", "containers"]).any(|one| one["name"] == proxy["name"]);
+        let is_injected = all_of(spec, &["initContainers", "containers"]).any(|one| one["name"] == proxy["name"]);
         if is_injected || spec["hostNetwork"] == true || spec["os"]["name"] == "windows" {
             return;
         }

@@ -4,9 +4,7 @@ use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{
-    BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, ODD_IMAGES, PULL_POLICIES, SECRET, SUFFIXES,
-};
+use super::vocabulary::{BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, ODD_IMAGES, PULL_POLICIES, SECRET, SUFFIXES};
 use crate::image::PullPolicy;
 
 impl Source<'_> {
@@ -30,8 +28,7 @@ impl Source<'_> {
         let repository = self.pick(repositories)?;
         let among = if self.chance(1, 4)? { SUFFIXES.len() } else { 3 };
         let suffix = self.pick(&SUFFIXES[..among])?;
-        let digest =
-            if self.chance(1, 4)? { format!("@{}", self.pick(&DIGESTS)?) } else { String::new() };
+        let digest = if self.chance(1, 4)? { format!("@{}", self.pick(&DIGESTS)?) } else { String::new() };
         Ok(format!("{repository}{suffix}{digest}").into())
     }
 
@@ -70,8 +67,7 @@ impl Source<'_> {
             container["volumeMounts"] = json!([{"name": "tools", "mountPath": path}]);
         }
         if self.chance(1, 12)? {
-            let program =
-                self.pick(&["true", "/tools/../bin/true", "/$(DIR)/true", "/bin/true"])?;
+            let program = self.pick(&["true", "/tools/../bin/true", "/$(DIR)/true", "/bin/true"])?;
             container["command"] = json!([program]);
         }
         if self.chance(1, 4)? {

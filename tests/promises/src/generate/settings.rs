@@ -7,9 +7,7 @@ use consistent_pull_policy::settings as policy;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{
-    CONTAINER_PATTERNS, IMAGE_PATTERNS, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS,
-};
+use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS};
 use crate::every_setting::every_setting;
 use crate::json::put;
 use crate::settings::Settings;
@@ -170,9 +168,8 @@ impl Source<'_> {
             images.forbidNever registry.overrides";
         for path in paths.split_whitespace() {
             let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
-            let is_section = path
-                .split_once('.')
-                .is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));
+            let is_section =
+                path.split_once('.').is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));
             if is_section && Settings(settings).get(path).is_none() {
                 put(settings, path, unset);
             }

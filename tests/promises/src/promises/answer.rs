@@ -39,8 +39,7 @@ static RETRIED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Unicode's control and format characters, for example those that turn the direction of a text.
-static UNSHOWN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"[\p{Cc}\p{Cf}]").expect("a regular expression"));
+static UNSHOWN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\p{Cc}\p{Cf}]").expect("a regular expression"));
 
 /// An accepted request has no message and no code. A rejected one has both, and no changed object.
 fn accepts_or_says_why_not(answered: &Answered) -> Kept {
@@ -48,9 +47,7 @@ fn accepts_or_says_why_not(answered: &Answered) -> Kept {
     let is_right = if answer["accepted"] == true {
         answer["message"].is_null() && answer["code"].is_null()
     } else {
-        answer["accepted"] == false
-            && !text(&answer["message"]).is_empty()
-            && answer["mutated_object"].is_null()
+        answer["accepted"] == false && !text(&answer["message"]).is_empty() && answer["mutated_object"].is_null()
     };
     hold(is_right, || answered.observed.told())
 }
@@ -122,9 +119,7 @@ fn sort_key(entry: &Value, pod: &Value) -> (Option<usize>, Option<usize>, String
     if path.is_empty() {
         return (None, None, text(&entry["image"]).to_owned());
     }
-    let path = path
-        .replace("initContainerStatuses", "initContainers")
-        .replace("containerStatuses", "containers");
+    let path = path.replace("initContainerStatuses", "initContainers").replace("containerStatuses", "containers");
     let parts: Vec<&str> = path.split(['.', '[', ']']).collect();
     let list = LISTS.iter().position(|list| parts.contains(list));
     // The entries of a status may have another order than the containers.

@@ -21,9 +21,8 @@ pub(super) const PROMISES: [OfAnswer; 3] = [
 fn created_pod<'a>(answered: &'a Answered) -> Option<Pod<'a>> {
     let request = &answered.case.request;
     let settings = answered.settings();
-    let is_examined = is_pod_create(request)
-        && !is_untouched(request, settings)
-        && has_shape_of_pod(&request["object"]);
+    let is_examined =
+        is_pod_create(request) && !is_untouched(request, settings) && has_shape_of_pod(&request["object"]);
     is_examined.then(|| Pod::read(&request["object"]["spec"], settings))
 }
 
@@ -95,7 +94,5 @@ fn tells_each_finding(answered: &Answered) -> Kept {
     });
     // A long message counts its last sentences.
     let is_counted = message.contains(" more finding");
-    hold(untold.is_none() || is_counted, || {
-        format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told())
-    })
+    hold(untold.is_none() || is_counted, || format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told()))
 }

@@ -52,8 +52,7 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     let named = pod.examined().filter(|place| is_looked_up(settings, place.image));
     let named = named.filter_map(|place| Some(Reference::parse(place.image)?.name()));
     let named: BTreeSet<String> = named.collect();
-    let is_named =
-        |image: &str| Reference::parse(image).is_some_and(|image| named.contains(&image.name()));
+    let is_named = |image: &str| Reference::parse(image).is_some_and(|image| named.contains(&image.name()));
     let mut calls = answered.observed.calls.iter();
     let other = calls.find(|(_, image)| !is_named(image));
     hold(other.is_none(), || format!("{other:?}"))

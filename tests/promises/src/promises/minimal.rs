@@ -31,8 +31,7 @@ fn without_record(object: &Value) -> Value {
     ] {
         let members = object.pointer_mut(pointer).and_then(Value::as_object_mut);
         if let Some(members) = members {
-            let is_empty =
-                |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+            let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
             if [RECORD, WARNINGS].contains(&key) || members.get(key).is_some_and(is_empty) {
                 members.remove(key);
             }
@@ -80,8 +79,7 @@ fn of_entry(old: &Value, new: &Value) -> Option<String> {
     if !added.is_some_and(|added| added.iter().all(is_of_check)) {
         return Some(format!("{}: the mounts changed", new["name"]));
     }
-    (without_repairs(old) != without_repairs(new))
-        .then(|| format!("a field changed: {old} became {new}"))
+    (without_repairs(old) != without_repairs(new)).then(|| format!("a field changed: {old} became {new}"))
 }
 
 /// Returns an entry without the fields that a repair may change.

@@ -14,9 +14,7 @@ const ANNOTATIONS_BYTES: usize = 256 * 1024;
 fn differences(repaired: &Repaired) -> Vec<Value> {
     let mut entries = Vec::new();
     for (old, new) in repaired.pairs() {
-        for (field, from, to) in
-            [("image", old.image, new.image), ("pull policy", old.written, new.written)]
-        {
+        for (field, from, to) in [("image", old.image, new.image), ("pull policy", old.written, new.written)] {
             if from != to {
                 entries.push(json!([new.path(field), new.name, from, to]));
             }
@@ -39,8 +37,7 @@ fn compared(entry: &Value) -> Value {
 
 /// The entries of a list, and the number of those that did not fit.
 fn split(list: Vec<Value>) -> (Vec<Value>, u64) {
-    let (counts, entries): (Vec<_>, Vec<_>) =
-        list.into_iter().partition(|entry| entry["more"].is_u64());
+    let (counts, entries): (Vec<_>, Vec<_>) = list.into_iter().partition(|entry| entry["more"].is_u64());
     let more = counts.iter().filter_map(|count| count["more"].as_u64());
     (entries, more.fold(0, u64::saturating_add))
 }
@@ -62,9 +59,7 @@ pub(super) fn lists_the_differences(repaired: &Repaired) -> Kept {
     let (changes, more) = split(repaired.observed.list("changes"));
     let changes: Vec<Value> = changes.iter().map(compared).collect();
     hold(fits(&changes, more, &differences), || {
-        format!(
-            "the differences are {differences:?}, the audit annotation has {changes:?} and {more} more"
-        )
+        format!("the differences are {differences:?}, the audit annotation has {changes:?} and {more} more")
     })?;
     if differences.is_empty() {
         return Ok(());

@@ -64,9 +64,7 @@ impl Repaired<'_> {
 
     /// Whether another rule than *pull-once* has a reason to replace `Always`.
     fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
-        self.matches("forbidAlways", old)
-            || old.image != new.image
-            || self.failed_with("UseCached", old)
+        self.matches("forbidAlways", old) || old.image != new.image || self.failed_with("UseCached", old)
     }
 
     /// The strongest pull policy that the places of the request with this image had before *pull-once*: those that are
@@ -95,8 +93,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
         let is_required = repaired.matches("requireAlways", old);
         let raises = is_raised
-            && ((is_required || repaired.is_preferred(old))
-                && new.pull_policy == PullPolicy::Always
+            && ((is_required || repaired.is_preferred(old)) && new.pull_policy == PullPolicy::Always
                 || repaired.new.is_check(new)
                     && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new, true));
         let is_pulled = || {
@@ -108,8 +105,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let lowers = !is_required
             && is_lowered_to(PullPolicy::IfNotPresent)
             && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
-        let is_same = old.pull_policy == new.pull_policy
-            && (old.written == new.written || old.image != new.image);
+        let is_same = old.pull_policy == new.pull_policy && (old.written == new.written || old.image != new.image);
         hold(is_same || raises || lowers, || format!("{old:?} became {new:?}"))?;
     }
     Ok(())
@@ -125,8 +121,8 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
         let digest = repaired.case.answers.digest(old.image);
         let pinned = digest.map(|digest| format!("{}@{digest}", on_node(old.image)));
         // A place with this digest may be stronger: then *weak-check* raises the pinned check.
-        let is_raised = repaired.new.is_check(new)
-            && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
+        let is_raised =
+            repaired.new.is_check(new) && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
         let is_required = repaired.matches("requireAlways", old);
         let is_always = new.pull_policy == PullPolicy::Always;
         let is_right = !old.is_exempt
@@ -174,9 +170,9 @@ fn finds_stale_checks(repaired: &Repaired) -> Kept {
         let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
         others.any(|place| place.is_same_image(check))
     };
-    let stale = repaired.pairs().filter(|(old, new)| {
-        repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
-    });
+    let stale = repaired
+        .pairs()
+        .filter(|(old, new)| repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new));
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
     let of_rule = findings.iter().filter(|finding| finding["rule"] == "stale-check");
     let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();

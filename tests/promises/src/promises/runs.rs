@@ -52,8 +52,7 @@ fn second_run_changes_nothing(story: &Story) -> Kept {
     let again = story.must_accept(story.request_with(object), &[])?;
     let changes = story.first.list("changes");
     let is_advice = |finding: &Value| {
-        finding["expected"].is_null()
-            || !changes.iter().any(|change| change["rule"] == finding["rule"])
+        finding["expected"].is_null() || !changes.iter().any(|change| change["rule"] == finding["rule"])
     };
     let is_right = !again.is_changed() && again.list("findings").iter().all(is_advice);
     hold(is_right, || again.answer.to_string())
@@ -89,8 +88,7 @@ fn template_is_told(story: &Story) -> Kept {
     let template = template_path(&story.case.request)
         .filter(|_| !is_untouched(&story.case.request, settings))
         .and_then(|path| story.case.request["object"].pointer(path));
-    let Some(pod) = template.and_then(|template| pod_of(&story.case.request["object"], template))
-    else {
+    let Some(pod) = template.and_then(|template| pod_of(&story.case.request["object"], template)) else {
         return Ok(());
     };
     let mut create = story.request_with(pod);
@@ -132,15 +130,13 @@ fn pod_of(workload: &Value, template: &Value) -> Option<Value> {
     let mut pod = template.clone();
     let spec = &template["spec"];
     let has_image = |list: &str, entry: &Value| match list {
-        "volumes" if entry["image"].is_object() => {
-            !text(&entry["image"]["reference"]).trim().is_empty()
-        }
+        "volumes" if entry["image"].is_object() => !text(&entry["image"]["reference"]).trim().is_empty(),
         "volumes" => true,
         _ => !text(&entry["image"]).trim().is_empty(),
     };
     let mut lists = LISTS.into_iter();
-    let is_whole = has_shape_of_pod(template)
-        && lists.all(|list| elements(spec, list).iter().all(|entry| has_image(list, entry)));
+    let is_whole =
+        has_shape_of_pod(template) && lists.all(|list| elements(spec, list).iter().all(|entry| has_image(list, entry)));
     if !is_whole {
         return None;
     }

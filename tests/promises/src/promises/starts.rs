@@ -66,8 +66,7 @@ impl<'r> Start<'r> {
         let after = Kubelet::of(new, images);
         let before = Kubelet::of(old, images);
         let places = || new.places.iter().enumerate();
-        let is_covered =
-            settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
+        let is_covered = settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
         let is_as_before = settings.get("images").is_none()
             && settings.get("registry").is_none()
             && old.places.iter().all(|place| !place.is_exempt);
@@ -78,10 +77,7 @@ impl<'r> Start<'r> {
             has_check: places().map(|(index, _)| has_check(new, &after, index)).collect(),
             is_work: new.places.iter().map(|place| is_work(new, place)).collect(),
             kept: new.kept_from(old),
-            lowered: places()
-                .filter(|(_, place)| repaired.is_spared(place))
-                .map(|(index, _)| index)
-                .collect(),
+            lowered: places().filter(|(_, place)| repaired.is_spared(place)).map(|(index, _)| index).collect(),
             is_covered,
             is_as_before,
             before,
@@ -171,8 +167,7 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
     }
     let older = start.kept.iter().find(|(old, new)| {
         let both = before.started[*old].zip(result.started[*new]);
-        start.old_places[*old].pull_policy == PullPolicy::Always
-            && both.is_some_and(|(before, after)| after < before)
+        start.old_places[*old].pull_policy == PullPolicy::Always && both.is_some_and(|(before, after)| after < before)
     });
     older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
 }
@@ -180,17 +175,14 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
 /// No container that *pull-once* lowered waits for its own image, even if this image's registry is away from the end of the
 /// pull on that spared it.
 fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
-    let images: BTreeSet<usize> =
-        start.lowered.iter().map(|place| start.after.image(*place)).collect();
+    let images: BTreeSet<usize> = start.lowered.iter().map(|place| start.after.image(*place)).collect();
     let in_registry = images.into_iter().filter(|image| world[*image].is_in_registry);
     for image in in_registry {
         let waiting = start.after.start(world, Some(image)).waiting;
         let mut waiting = waiting.iter().filter(|place| start.after.image(**place) == image);
         if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
             let name = start.places[*place].name;
-            return Some(format!(
-                "{name} waits if its registry is away after the pull that spared it"
-            ));
+            return Some(format!("{name} waits if its registry is away after the pull that spared it"));
         }
     }
     None
@@ -201,8 +193,7 @@ impl Repaired<'_> {
     fn lacks_a_check(&self) -> bool {
         let mut findings = self.observed.list("findings").into_iter();
         findings.any(|finding| {
-            finding["more"].is_u64()
-                || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
+            finding["more"].is_u64() || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
         })
     }
 
@@ -210,7 +201,6 @@ impl Repaired<'_> {
     fn is_spared(&self, place: &Place) -> bool {
         let path = place.path("");
         let mut changes = self.observed.list("changes").into_iter();
-        changes
-            .any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
+        changes.any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
     }
 }
