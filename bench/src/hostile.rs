@@ -283,25 +283,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_repeated_with_other_numbers_in_each_slot() {
-        let hostile: Hostile = yaml_serde::from_str(
-            r#"
-            texts: {list: '[0<item>]'}
-            parts: {items: {item: ',%'}, twice: {times: 2, item: ',x'}}
-            profiles: {one: {request: '"a":<list>', object: '<list>', settings: {}, rules: []}}
-            bodies: {}"#,
-        )
-        .expect("the file's format");
-        let (profile, parts) = (&hostile.profiles["one"], &hostile.parts);
-        let request = hostile.request(profile, &[(&parts["items"], 2), (&parts["twice"], 1)]);
-        let list = "[0,0,2,x,x]";
-        assert_eq!(
-            request.payload,
-            format!(r#"{{"request":{{"uid":"u","a":{list},"object":{list},"oldObject":{list}}},"settings":{{}}}}"#)
-        );
-    }
-
-    #[test]
     fn a_part_that_no_profile_reads_is_noticed() {
         let hostile: Hostile = crate::read("hostile.yaml").expect("the file");
         let profiles = hostile.profiles.values();

@@ -5,34 +5,26 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use consistent_pull_policy::image::Reference;
+use consistent_pull_policy_promises::corpus::{create_request, fill_in_defaults, manifests};
 use serde_json::{Value, json};
 
 use super::admission::Registries;
-use super::{documents, files};
+use super::files;
 
 /// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has the label of
 /// every-pod.yaml, and the label of a Job's Pod unless its `restartPolicy` is `Always`.
 pub(super) fn requests() -> Vec<Value> {
-    let read = |path| fs::read_to_string(path).expect("a file of the corpus");
-    let pods = files("test_data/pods", "yaml").into_iter().map(|path| {
-        let mut pod = documents(&read(path)).remove(0);
-        fill_in_pull_policies(&mut pod["spec"]);
-        let labels = &mut pod["metadata"]["labels"];
-        labels["image-checks"] = json!("true");
+    let pods = manifests().into_iter().map(|(_, mut pod)| {
+        fill_in_defaults(&mut pod);
+        pod["metadata"]["labels"]["image-checks"] = json!("true");
         if pod["spec"].get("restartPolicy").is_some_and(|policy| policy != "Always") {
             pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] = json!("job");
         }
-        json!({
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "operation": "CREATE",
-            "namespace": pod["metadata"]["namespace"],
-            "userInfo": {"username": "jane"},
-            "object": pod,
-        })
+        create_request(&pod)
     });
     let reviews = files("test_data/reviews", "json").into_iter().map(|path| {
-        let mut review: Value = serde_json::from_str(&read(path)).expect("a review is JSON");
+        let text = fs::read_to_string(path).expect("a review");
+        let mut review: Value = serde_json::from_str(&text).expect("a review is JSON");
         review["request"].take()
     });
     let created = reviews.filter(|request| {
@@ -48,25 +40,6 @@ pub(super) fn requests() -> Vec<Value> {
     }
     assert!(requests.len() > 50, "{}", requests.len());
     requests
-}
-
-/// Writes the pull policies that the API server writes before it calls a webhook.
-fn fill_in_pull_policies(spec: &mut Value) {
-    let fill_in = |place: &mut Value, image: &str, key: &str| {
-        if place[key].is_null() {
-            let image = place[image].as_str().unwrap_or_default();
-            let tag =
-                Reference::parse(image).map(|r| r.tag().or(r.digest().is_none().then_some("latest")) == Some("latest"));
-            place[key] = json!(if tag == Ok(true) { "Always" } else { "IfNotPresent" });
-        }
-    };
-    for list in ["containers", "initContainers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        containers.into_iter().flatten().for_each(|c| fill_in(c, "image", "imagePullPolicy"));
-    }
-    let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
-    let images = volumes.into_iter().flatten().filter_map(|volume| volume.get_mut("image"));
-    images.for_each(|image| fill_in(image, "reference", "pullPolicy"));
 }
 
 fn elements<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> {

@@ -131,16 +131,3 @@ fn places(pod: &Value) -> Vec<[String; 3]> {
     }
     places
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_story_has_a_captured_pod() {
-        for story in tour().expect("the stories").stories {
-            let review = workspace::root().join(story.review);
-            assert!(review.is_file(), "{}", review.display());
-        }
-    }
-}

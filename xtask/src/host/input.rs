@@ -79,33 +79,3 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
 pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
     json!({ "request": request, "settings": settings }).to_string().into_bytes()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_has_the_fields_that_a_host_sends() {
-        let object = json!({"metadata": {"creationTimestamp": null}, "spec": {"zz": [1.5, {"b": null}], "new": true}});
-        let request = json!({
-            "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
-            "userInfo": {"username": "a", "groups": null, "somethingNew": 1},
-            "object": object, "oldObject": null, "dryRun": null, "somethingNew": 1,
-        });
-        let expected = json!({
-            "uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
-            "userInfo": {"username": "a"}, "object": object,
-        });
-        let review = json!({"kind": "AdmissionReview", "request": request});
-        for text in [request, review].map(|value| value.to_string()) {
-            assert_eq!(json!(parse_review(&text).expect("a request")), expected);
-        }
-    }
-
-    #[test]
-    fn a_text_that_is_no_request_is_an_error() {
-        for text in ["[]", "{", r#"{"kind":"AdmissionReview"}"#, r#"{"kind":"Pod"}"#] {
-            assert!(parse_review(text).is_err(), "{text}");
-        }
-    }
-}
