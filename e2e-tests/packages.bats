@@ -1,5 +1,4 @@
-# The package for Artifact Hub, and the Helm repository that Rancher reads: index.yaml, an entry's first archive,
-# and the files in it.
+# The Helm repository that Rancher reads: index.yaml, an entry's first archive, and the files in it.
 
 load lib
 
@@ -41,11 +40,4 @@ of_index() { yaml ".entries[\"consistent-pull-policy\"][0] | $1" "$BATS_FILE_TMP
   same 'type, hidden, mutation' 'kubewarden-policy true true' "$(of_index '.annotations |
     "\(.["catalog.cattle.io/type"]) \(.["catalog.cattle.io/hidden"]) \(.["kubewarden/mutation"])"')"
   same rules "$(yaml .rules metadata.yml)" "$(of_index '.annotations["kubewarden/rules"]' | yaml . -)"
-}
-
-@test "Artifact Hub gets a short list of changes, and the words of a person whose job hangs" {
-  same changes true "$(yaml '.changes | length >= 1 and length <= 12' artifacthub-pkg.yml)"
-  for word in ImagePullBackOff ErrImagePull imagePullPolicy agent-stack-k8s; do
-    same "keyword $word" true "$(yaml ".keywords | any(. == \"$word\")" artifacthub-pkg.yml)"
-  done
 }

@@ -21,18 +21,15 @@ teardown_file() {
 # lookup IMAGE REGISTRY-SETTINGS [OPTION...]: sends a Pod with this image. Sets `answer`, and `failure`: the class of the
 # failed lookup. No text of the host or of the registry may be in the answer.
 lookup() {
-  local settings session=$BATS_TEST_TMPDIR/session.yml
+  local settings
   settings=$(gojq -nc --argjson registry "$2" '{registry: ({lookup: "Pin", images: ["*"], onNotFound: "KeepTag"} + $registry)}')
   jq -n --arg image "$1" '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE",
     resource: {group: "", version: "v1", resource: "pods"}, userInfo: {username: "admin"},
     object: {apiVersion: "v1", kind: "Pod", metadata: {name: "test"}, spec: {containers: [{name: "a", image: $image}]}}}' \
     >"$BATS_TEST_TMPDIR/request.json"
   local options=("${@:3}")
-  # The embedded host needs no list of the registries that speak HTTP, and records no lookups.
-  if real_host; then
-    options+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
-    [[ " $* " == *" --replay-"* ]] || options+=(--record-host-capabilities-interactions "$session")
-  fi
+  # The embedded host needs no list of the registries that speak HTTP.
+  ! real_host || options+=(--sources-path "$BATS_FILE_TMPDIR/sources.yml")
   answer=$("$KWCTL" run "${options[@]}" --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" \
     2>"$BATS_TEST_TMPDIR/stderr" </dev/null) || fail "the host failed: $(cat "$BATS_TEST_TMPDIR/stderr")"
   failure=$(gojq -r '.auditAnnotations.lookups // "[]" | fromjson | map(.failure) | join(" ")' <<<"$answer")
@@ -128,20 +125,6 @@ ROWS
 ROWS
 }
 
-@test "a recorded session replays without its registry" {
-  real_host || skip "KWCTL=kwctl runs this: xtask records no sessions, and make e2e-tests replays those of the rows"
-  for image in "$REGISTRY/app:1" "$REGISTRY/app:none"; do
-    row=$image
-    lookup "$image" '{}'
-    recorded=$(jq -S . <<<"$answer")
-    cp "$BATS_TEST_TMPDIR/session.yml" "$BATS_TEST_TMPDIR/kept.yml"
-    lookup "$image" '{}' --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/kept.yml"
-    same answers "$recorded" "$(jq -S . <<<"$answer")"
-    lookup "$REGISTRY/other:1" '{}' --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/kept.yml"
-    same 'class of an image that the session does not have' unknown "$failure"
-  done
-}
-
 @test "a registry with a password: without the right one lookups are denied, and with it images are pinned" {
   local private image config
   private=$(start_registry private reader 'pass word')
@@ -158,7 +141,7 @@ ROWS
     row="credentials: $config"
     DOCKER_CONFIG=$BATS_TEST_TMPDIR/$config lookup "$image" '{}'
     same class "$([[ $config == right ]] || echo denied)" "$failure"
-    ! grep -qsE 'pass ?word|guessed' - "$BATS_TEST_TMPDIR"/{stderr,session.yml} <<<"$answer" || fail "the password was told"
+    ! grep -qsE 'pass ?word|guessed' - "$BATS_TEST_TMPDIR/stderr" <<<"$answer" || fail "the password was told"
   done
   DOCKER_CONFIG=$BATS_TEST_TMPDIR/right
   [[ $(gojq -r '.patch | @base64d' <<<"$answer") == *"$image@sha256:"* ]] || fail "not pinned"

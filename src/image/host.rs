@@ -82,25 +82,3 @@ fn is_domain_part(text: &str) -> bool {
 fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_compared_in_one_form() {
-        for (host, form) in [
-            ("docker.io", "docker.io"),
-            ("registry-1.docker.io", "docker.io"),
-            ("index.docker.io:443", "docker.io"),
-            ("Registry.Example.com", "registry.example.com"),
-            ("registry.example.com:0443", "registry.example.com"),
-            ("registry.example.com:05000", "registry.example.com:5000"),
-            ("registry.example.com:00", "registry.example.com:0"),
-            ("[::1]:443", "[::1]"),
-            ("[::1]", "[::1]"),
-        ] {
-            assert_eq!(comparable(host), form, "{host}");
-        }
-    }
-}

@@ -45,27 +45,3 @@ impl PullPolicy {
         if image.and_then(Reference::effective_tag) == Some("latest") { Self::Always } else { Self::IfNotPresent }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_server_default_is_what_a_real_api_server_writes() {
-        let digest = format!("@sha256:{}", "a".repeat(64));
-        let with_digest = |image: &str| format!("{image}{digest}");
-        for image in ["nginx", "nginx:latest", "localhost:5000/a/b", "[::1]:5000/a/b", "REGISTRY/nginx"] {
-            assert_eq!(default_of(image), PullPolicy::Always, "{image}");
-        }
-        for image in ["nginx:1.25", "nginx:Latest", "nginx:latest-alpine", "NGINX", "nginx:", "http://r/nginx"] {
-            assert_eq!(default_of(image), PullPolicy::IfNotPresent, "{image}");
-        }
-        assert_eq!(default_of(&with_digest("nginx:latest")), PullPolicy::Always);
-        assert_eq!(default_of(&with_digest("nginx")), PullPolicy::IfNotPresent);
-        assert_eq!(default_of(&with_digest("nginx:1.25")), PullPolicy::IfNotPresent);
-    }
-
-    fn default_of(image: &str) -> PullPolicy {
-        PullPolicy::server_default(Reference::parse(image).ok().as_ref())
-    }
-}
