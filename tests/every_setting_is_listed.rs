@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::every_setting::{Setting, every_setting};
+use consistent_pull_policy_promises::every_setting::{Setting, every_setting};
 use serde_json::Value;
 
 /// The file with the table of all settings and their defaults.

@@ -5,7 +5,6 @@ mod admission;
 mod corpus;
 mod tables;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -113,16 +112,6 @@ fn the_suggested_settings_are_valid() {
         }
     }
     assert!(count > 1, "{count}");
-}
-
-/// `kubectl apply` replaces an object of the same kind and name.
-#[test]
-fn each_object_of_the_examples_has_a_name_of_its_own() {
-    let mut names = BTreeSet::new();
-    for manifest in examples().iter().flat_map(|example| &example.manifests) {
-        let name = format!("{} {}", manifest["kind"], manifest["metadata"]["name"]);
-        assert!(names.insert(name.clone()), "two examples have {name}");
-    }
 }
 
 /// UPDATEs of Pods are registered only for settings that need them, and sent only if they change an image. Otherwise, while

@@ -8,4 +8,3 @@ mod documentation;
 mod every_setting_is_listed;
 mod examples;
 mod rancher_form;
-mod schema;

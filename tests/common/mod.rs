@@ -1,29 +1,15 @@
 //! Helpers that the tests share: the answers of this policy, and the captured reviews.
 
-pub(crate) mod every_setting;
+use std::sync::Arc;
 
-use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate;
-use oci_spec::image::ImageIndex;
+use consistent_pull_policy_promises::policy::{Native, Policy as _};
 use serde_json::Value;
 
-/// Registries that have no image.
-pub(crate) struct NoRegistry;
-
-impl Client for NoRegistry {
-    fn digest(&mut self, _: &str) -> Result<String, String> {
-        Err("no registry".to_owned())
-    }
-
-    fn index(&mut self, _: &str) -> Result<Option<ImageIndex>, String> {
-        Err("no registry".to_owned())
-    }
-}
-
-/// The answer of this policy to a payload. A host sends a request and the settings in one payload.
+/// The answer of this policy to a payload, if no registry answers. A host sends a request and the settings in one payload.
 pub(crate) fn answer_to_payload(payload: &str) -> Value {
-    let answer = validate::validate(payload.as_bytes(), &mut NoRegistry).expect("an answer");
-    serde_json::from_slice(&answer).expect("the answer is JSON")
+    let answer = Native.validate(payload.as_bytes(), Arc::new(|_, _, _| Err("no registry".to_owned())));
+    serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON")
 }
 
 /// The message about wrong settings. `None` if the settings are valid.

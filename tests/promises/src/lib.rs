@@ -5,6 +5,7 @@
 //! | [`promises`] | the promises, and the function that tries them |
 //! | [`kubelet`] | a kubelet in miniature |
 //! | [`generate`] | random requests, settings and answers of registries |
+//! | [`every_setting`] | all settings, from their schema |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
@@ -20,8 +21,7 @@ pub mod answers;
 pub mod cluster_sample;
 pub mod corpus;
 pub mod events;
-#[path = "../../common/every_setting.rs"]
-mod every_setting;
+pub mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;

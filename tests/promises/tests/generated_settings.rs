@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::every_setting::every_setting;
+use consistent_pull_policy_promises::every_setting::every_setting;
 use consistent_pull_policy_promises::generate::{bytes, case};
 
 /// The rarest value of a setting is generated about once in 24 cases, so this number of cases is enough.

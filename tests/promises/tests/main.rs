@@ -1,8 +1,5 @@
 //! Tries the promises with this policy's crate: for the corpus, for random cases, and for input of any shape.
 
-#[path = "../../common/every_setting.rs"]
-mod every_setting;
-
 mod any_input;
 mod corpus;
 mod generated_settings;

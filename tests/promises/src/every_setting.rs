@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A setting that has a value of its own. A section such as `imageChecks` only groups other settings,
 /// so it is not listed.
-pub(crate) struct Setting {
+pub struct Setting {
     /// The path, for example `imageChecks.coverage`.
     pub path: String,
     /// The value if nothing is set.
@@ -15,7 +15,10 @@ pub(crate) struct Setting {
 }
 
 /// All settings, in the order of the schema.
-pub(crate) fn every_setting() -> Vec<Setting> {
+///
+/// # Panics
+/// If the schema has another form.
+pub fn every_setting() -> Vec<Setting> {
     let schema = serde_json::to_value(Settings::schema()).expect("JSON");
     let mut settings = Vec::new();
     add_settings(&schema["properties"], &schema, "", &mut settings);
