@@ -10,14 +10,12 @@ mod start_order;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-pub(crate) use self::additions::{Additions, MOUNT_FOLDER, Made};
-pub(crate) use self::finding::{Effect, Finding, Reason, Subject};
+pub(crate) use self::additions::Additions;
+pub(crate) use self::finding::{Effect, Finding, Findings, Reason, Subject};
 pub(crate) use self::place::{Place, Role};
 pub(crate) use self::rule::Rule;
 pub(crate) use self::start_order::{Followers, Moment, Start, Work};
-use crate::json::{Wrong, member};
+use crate::json::{Wrong, elements, member, text};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec, mounts};
 use crate::request::{Metadata, Operation, Request};
@@ -42,7 +40,7 @@ pub(crate) struct Examination<'o> {
     /// The index of the first init container: the first that is neither a native sidecar nor exempt.
     pub(crate) first_init: Option<usize>,
     /// What the rules found, in the order of the rules.
-    pub(crate) findings: Vec<Finding<'o>>,
+    pub(crate) findings: Findings<'o>,
     /// The lookups that failed or were not made: the normalised image and what was done about it, and why there is no
     /// answer.
     pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
@@ -87,7 +85,7 @@ impl<'o> Examination<'o> {
             settings,
             places,
             first_init,
-            findings: Vec::new(),
+            findings: Findings::default(),
             failed_lookups: BTreeMap::new(),
             additions: None,
         };
@@ -123,11 +121,6 @@ impl<'o> Examination<'o> {
     /// Whether the Pod has, or gets, an image check.
     pub(crate) fn has_checks(&self) -> bool {
         self.places.iter().any(|place| place.role == Role::Check)
-    }
-
-    /// Adds a finding about a place.
-    pub(crate) fn find(&mut self, place: usize, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
-        self.findings.push(Finding { place, subject, effect, reason: Box::new(reason) });
     }
 
     /// The places of which the rules after *invalid-image* examine the image, by their image: the images in the order of
@@ -180,20 +173,6 @@ impl<'o> Examination<'o> {
         }
     }
 
-    /// The path of a field of a place in the request's object, e.g. `spec.containers[0].image`.
-    pub(crate) fn path(&self, place: &Place<'_>, field: &str) -> String {
-        format!("{}.{field}", self.path_at(place.list, place.index()))
-    }
-
-    /// The path of a place in the returned object, e.g. `spec.containers[0]`.
-    pub(crate) fn path_after(&self, place: &Place<'_>) -> String {
-        self.path_at(place.list, self.index_after(place))
-    }
-
-    fn path_at(&self, list: List, index: usize) -> String {
-        format!("{}.{}[{index}]", self.request.kind.spec_path(), list.name())
-    }
-
     /// The index of a place in its list of the returned object. Added entries move those behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
         match &self.additions {
@@ -215,12 +194,11 @@ pub(crate) fn first_of_strongest<'e, 'o: 'e>(
 /// counts as new.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
+    let Some(spec) = request.stored.get("spec") else { return images };
     for list in List::CONTAINERS {
-        let containers = request.stored.get("spec").and_then(|spec| spec.get(list.name()));
-        for container in containers.and_then(Value::as_array).into_iter().flatten() {
-            let text = |key| container.get(key).and_then(Value::as_str);
-            if let Some(name) = text("name") {
-                images.insert((list, name), text(list.image_key()).unwrap_or_default());
+        for container in elements(spec, list.name()) {
+            if let Some(name) = text(container, "name") {
+                images.insert((list, name), text(container, list.image_key()).unwrap_or_default());
             }
         }
     }

@@ -51,7 +51,8 @@ struct FindingEntry<'f> {
 impl<'f> FindingEntry<'f> {
     fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
         let (finding, place) = (judged.finding, judged.place);
-        let path = |field| examination.path(place, field);
+        let entry = place.list.path(examination.request.kind.spec_path(), place.index());
+        let path = |field| [&entry, ".", field].concat();
         let policy = place.sets_policy.then(|| place.policy.before.as_str().into());
         let (path, found, now) = match &finding.subject {
             Subject::Image => (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now)),
@@ -62,7 +63,7 @@ impl<'f> FindingEntry<'f> {
         let is_written =
             matches!(finding.effect, Effect::Repairable | Effect::Preference) && finding.subject != Subject::Check;
         Self {
-            rule: finding.reason.rule(),
+            rule: finding.rule,
             path,
             container: place.shown_name(),
             image: place.shown_image(),

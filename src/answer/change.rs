@@ -33,7 +33,8 @@ impl<'e, 'o> Changes<'e, 'o> {
     pub(super) fn of(examination: &'e Examination<'o>) -> Self {
         let mut places: Vec<&Place<'_>> = examination.places.iter().filter(|place| count(place) > 0).collect();
         places.sort_by_key(|place| (place.list, examination.index_after(place)));
-        let with_path = |place| (examination.path_after(place), place);
+        let spec = examination.request.kind.spec_path();
+        let with_path = |place: &'e Place<'o>| (place.list.path(spec, examination.index_after(place)), place);
         Self { places: places.into_iter().map(with_path).collect() }
     }
 

@@ -43,15 +43,12 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>, wa
         }
     }
     if let Some(additions) = &examination.additions {
-        let added = || examination.places.iter().filter(|place| place.is_added());
-        let (mounting, mount) = additions.made.mounts();
-        for container in mounting.iter().filter_map(|index| examination.places.get(*index)) {
-            let (at, values) = (entry(container), added().map(&mount).collect());
+        for container in additions.mounting.iter().filter_map(|index| examination.places.get(*index)) {
+            let (at, values) = (entry(container), additions.mounts.clone());
             edits.push(Edit::Insert { at, key: "volumeMounts", index: usize::MAX, values });
         }
-        let values = added().map(|check| additions.made.entry(check)).collect();
-        let (key, index) = (additions.made.list().name(), additions.first);
-        edits.push(Edit::Insert { at: spec, key, index, values });
+        let (key, values) = (additions.list.name(), additions.entries.clone());
+        edits.push(Edit::Insert { at: spec, key, index: additions.first, values });
     }
     edits
 }

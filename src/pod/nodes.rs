@@ -8,6 +8,8 @@ use std::fmt;
 use oci_spec::image::{Arch, Os, Platform};
 use serde_json::Value;
 
+use crate::json::{elements, text};
+
 /// The labels of a node's operating system. Kubelets set both.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 /// The labels of a node's architecture. Kubelets set both.
@@ -55,9 +57,10 @@ impl<'o> Nodes<'o> {
         !self.alternatives.is_empty() && self.alternatives.iter().all(is_windows)
     }
 
-    /// The platforms that the Pod asks for.
-    pub(crate) fn platforms(self) -> Platforms<'o> {
-        let mut platforms = Platforms { wanted: Vec::new(), fields: self.fields };
+    /// The platforms that the Pod asks for. `spec` is the path of the Pod spec.
+    pub(crate) fn platforms(self, spec: &str) -> Platforms<'o> {
+        let fields = self.fields.iter().map(|field| [spec, ".", field].concat());
+        let mut platforms = Platforms { wanted: Vec::new(), fields: fields.collect() };
         for Alternative { systems, architectures } in &self.alternatives {
             let systems = parts(systems.as_ref());
             for architecture in parts(architectures.as_ref()) {
@@ -102,10 +105,9 @@ impl<'o> Alternative<'o> {
     /// Reads a term of the node affinity. Only the operator `In` counts.
     fn of_term(term: &'o Value) -> Self {
         let mut alternative = Self::default();
-        let text = |expression: &'o Value, key| expression.get(key).and_then(Value::as_str);
-        for expression in elements(term.get("matchExpressions")) {
+        for expression in elements(term, "matchExpressions") {
             if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
-                let values = elements(expression.get("values")).iter().filter_map(Value::as_str);
+                let values = elements(expression, "values").iter().filter_map(Value::as_str);
                 alternative.narrow(label, values.collect());
             }
         }
@@ -161,11 +163,8 @@ fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
 
 /// The terms of the required node affinity.
 fn affinity_terms(spec: &Value) -> &[Value] {
-    elements(spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"))
-}
-
-fn elements(list: Option<&Value>) -> &[Value] {
-    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    let required = spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+    required.map_or(&[], |required| elements(required, "nodeSelectorTerms"))
 }
 
 /// A platform that a Pod asks for. A part that is not set allows any value.
@@ -197,6 +196,6 @@ impl fmt::Display for Wanted<'_> {
 pub(crate) struct Platforms<'o> {
     /// The platforms.
     pub(crate) wanted: Vec<Wanted<'o>>,
-    /// The fields of the Pod spec that ask for them.
-    pub(crate) fields: Vec<&'static str>,
+    /// The paths of the fields that ask for them.
+    pub(crate) fields: Vec<String>,
 }

@@ -42,13 +42,10 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         }
     }
     let is_update = examination.request.operation == Operation::PodUpdate;
-    let mut reasons = Vec::new();
     for (index, check) in stale {
         let other_spelling = normalised(check).and_then(|image| spellings.get(&image)?.clone());
-        reasons.push((index, Stale { other_spelling, is_update }));
-    }
-    for (index, reason) in reasons {
-        examination.find(index, Subject::Image, Effect::OnlyWarning, reason);
+        let reason = Stale { other_spelling, is_update };
+        examination.findings.add(index, Rule::StaleCheck, Subject::Image, Effect::OnlyWarning, reason);
     }
 }
 
@@ -62,10 +59,6 @@ struct Stale {
 }
 
 impl Reason for Stale {
-    fn rule(&self) -> Rule {
-        Rule::StaleCheck
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let (name, image) = (place.shown_name(), place.shown_image());
         format!("{name} pulls {image}, which nothing else in the Pod uses")

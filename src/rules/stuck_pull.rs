@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::image::PullPolicy;
+use crate::json::{elements, text};
 use crate::pod::List;
 use crate::request::Operation;
 
@@ -43,7 +44,6 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     for (index, place) in examination.places.iter().enumerate() {
         places.entry((place.list, &*place.name)).or_insert((index, place));
     }
-    let mut findings = Vec::new();
     for (list, statuses, condition) in [
         (List::InitContainers, "initContainerStatuses", "Initialized"),
         (List::Containers, "containerStatuses", "ContainersReady"),
@@ -74,21 +74,10 @@ pub(super) fn find(examination: &mut Examination<'_>) {
             }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
             let stuck = Stuck { reason, help, images, never, since: since.clone() };
-            findings.push((index, Subject::Status { path, reason }, stuck));
+            let subject = Subject::Status { path, reason };
+            examination.findings.add(index, Rule::StuckPull, subject, Effect::IgnoredByFix, stuck);
         }
     }
-    for (index, subject, stuck) in findings {
-        examination.find(index, subject, Effect::IgnoredByFix, stuck);
-    }
-}
-
-/// A member that is a string. The status is the kubelet's: a part with another shape is left out.
-fn text<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
-    object.get(key).and_then(Value::as_str)
-}
-
-fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The time of a condition's last transition. None if it is not written as the API server writes a time.
@@ -124,10 +113,6 @@ fn joined(texts: &BTreeSet<String>, separator: &str) -> String {
 }
 
 impl Reason for Stuck {
-    fn rule(&self) -> Rule {
-        Rule::StuckPull
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let images = joined(&self.images, " or ");
         let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();

@@ -79,7 +79,7 @@ fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: usize) {
     if let Some(check) = examination.places.get_mut(check) {
         check.policy.set(weak.needed, Rule::WeakCheck);
     }
-    examination.find(check, Subject::PullPolicy, Effect::Repairable, weak);
+    examination.findings.add(check, Rule::WeakCheck, Subject::PullPolicy, Effect::Repairable, weak);
 }
 
 /// The checks of one image.
@@ -151,10 +151,6 @@ struct Weak {
 }
 
 impl Reason for Weak {
-    fn rule(&self) -> Rule {
-        Rule::WeakCheck
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let (guarded, needed) = (shown(&self.guarded), self.needed.as_str());
         format!("{} but {guarded} pulls it with {needed}", place.pulls())

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::why_not::WhyNot;
 use crate::examination::{Examination, Place, Role};
-use crate::json;
+use crate::json::{self, elements, text};
 use crate::pod::List;
 use crate::settings::Template;
 
@@ -113,7 +113,7 @@ fn runs_program_of_mount(check: &Value) -> bool {
     }
     let program = path_parts(program);
     elements(check, "volumeMounts").iter().any(|mount| {
-        let folder = path_parts(text(mount, "mountPath"));
+        let folder = path_parts(text(mount, "mountPath").unwrap_or_default());
         !folder.is_empty() && program.starts_with(&folder)
     })
 }
@@ -121,15 +121,6 @@ fn runs_program_of_mount(check: &Value) -> bool {
 /// The parts of a path, without empty parts and `.`.
 fn path_parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
-}
-
-fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// A text of an object. Empty if it is missing.
-fn text<'v>(object: &'v Value, key: &str) -> &'v str {
-    object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Checks that the template's volumes are in the Pod, and that `last_named` has filled them.
@@ -145,15 +136,15 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
     let volumes = examination.spec.list(List::Volumes).unwrap_or_default();
     let volumes = volumes.iter().filter_map(|volume| volume.get("name"));
     // The controller of a StatefulSet makes a volume of each claim template.
-    let claims = examination.request.object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-    let claims = claims.into_iter().flatten().filter_map(|claim| claim.pointer("/metadata/name"));
+    let claims = examination.request.object.get("spec").map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates"));
+    let claims = claims.iter().filter_map(|claim| claim.pointer("/metadata/name"));
     let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
     let devices = devices.iter().map(|device| &*device.name);
     let mut volumes = mounts.iter().map(|mount| &*mount.name).chain(devices);
     let last_named = last_named.and_then(Place::entry);
     let last_named = last_named.map_or(&[][..], |entry| elements(entry, "volumeMounts"));
     if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
-        let filled = last_named.iter().map(|mount| text(mount, "name").to_owned()).collect();
+        let filled = last_named.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
         return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
     }
     mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
@@ -166,8 +157,9 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
     let wanted = [&mount.sub_path, &mount.sub_path_expr];
     let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
-    let of_volume = mounts.iter().filter(|other| text(other, "name") == mount.name);
-    let paths: Vec<[&str; 2]> = of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
+    let of_volume = mounts.iter().filter(|other| text(other, "name") == Some(&mount.name));
+    let paths: Vec<[&str; 2]> =
+        of_volume.map(|other| ["subPath", "subPathExpr"].map(|key| text(other, key).unwrap_or_default())).collect();
     match paths.first() {
         Some(&[path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),

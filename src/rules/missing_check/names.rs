@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::examination::{Examination, MOUNT_FOLDER};
+use super::made::MOUNT_FOLDER;
+use crate::examination::Examination;
 use crate::pod::List;
 use crate::settings::Form;
 
