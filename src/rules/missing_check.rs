@@ -132,23 +132,23 @@ fn checks<'o>(
         Made::InitContainers(_) => (List::InitContainers, Vec::new(), Start::of_container(List::InitContainers, first)),
         Made::Volumes(mounting) => (List::Volumes, mounting.clone(), Start::of_volume(examination.first_start(), true)),
     };
-    let (mut entries, mut mounts, mut places, mut size) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
-    for ((index, image), name) in (first..).zip(uncovered).zip(free_names(examination)) {
-        let Some(guarded) = examination.places.get(image.guarded) else {
-            continue;
-        };
-        let check = guarded.check(list, index, name, image.policy, start);
-        let (entry, mount) = (made.entry(&check), mount(&check));
-        let size_of_mounts = mount.to_string().len().saturating_mul(mounting.len());
-        size = size.saturating_add(entry.to_string().len()).saturating_add(size_of_mounts);
-        if size > ADDITIONS_MAX {
-            return Err(WhyNot::TooLarge);
-        }
-        entries.push(entry);
-        mounts.push(mount);
-        places.push(check);
+    let images = (first..).zip(uncovered).zip(free_names(examination));
+    let checks = images.filter_map(|((index, image), name)| {
+        Some(examination.places.get(image.guarded)?.check(list, index, name, image.policy, start))
+    });
+    let checks: Vec<Place<'o>> = checks.collect();
+    // The checks differ in their names and images only. One is measured, because the fields of all may be huge.
+    let size_of_fields = checks.first().map_or(0, |check| {
+        let size_of_mounts = mount(check).to_string().len().saturating_mul(mounting.len());
+        made.entry(check).to_string().len().saturating_add(size_of_mounts)
+    });
+    let sizes = checks.iter().flat_map(|check| [size_of_fields, check.name.len(), check.image.now.len()]);
+    if sizes.fold(0, usize::saturating_add) > ADDITIONS_MAX {
+        return Err(WhyNot::TooLarge);
     }
-    Ok((Additions { list, first, entries, mounting, mounts }, places))
+    let entries = checks.iter().map(|check| made.entry(check)).collect();
+    let mounts = checks.iter().map(mount).collect();
+    Ok((Additions { list, first, entries, mounting, mounts }, checks))
 }
 
 /// Adds a finding about an image that is not covered. `added` is the check that is added, or why none is.
