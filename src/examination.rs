@@ -126,15 +126,12 @@ impl<'o> Examination<'o> {
     /// The places of which the rules after *invalid-image* examine the image, by their image: the images in the order of
     /// their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
-        let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
-        let mut images: Vec<Vec<usize>> = Vec::with_capacity(self.places.len());
+        let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
         for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part()) {
-            let number = *numbers.entry(place.same_image()).or_insert(images.len());
-            match images.get_mut(number) {
-                Some(places) => places.push(index),
-                None => images.push(vec![index]),
-            }
+            images.entry(place.same_image()).or_default().push(index);
         }
+        let mut images: Vec<Vec<usize>> = images.into_values().collect();
+        images.sort_unstable();
         images
     }
 

@@ -52,8 +52,7 @@ impl<'e, 'o> Changes<'e, 'o> {
 
 /// How many values of a place change. An added place is one change.
 fn count(place: &Place<'_>) -> usize {
-    let (image, policy) = (place.image.changed_by, place.policy.changed_by);
-    let is_changed = [place.is_added(), image.is_some(), policy.is_some()];
+    let is_changed = [place.is_added(), place.image.changed_by.is_some(), place.policy.changed_by.is_some()];
     is_changed.into_iter().filter(|is_changed| *is_changed).count()
 }
 

@@ -66,9 +66,7 @@ struct Mounting {
 fn mounting<'o>(places: &[Place<'o>]) -> BTreeMap<&'o str, Mounting> {
     let mut volumes: BTreeMap<&str, Mounting> = BTreeMap::new();
     for (index, container) in places.iter().enumerate() {
-        let Some(moment) = container.start.moment else {
-            continue;
-        };
+        let Some(moment) = container.start.moment else { continue };
         let is_exempt = container.role == Role::Exempt;
         let is_app = container.list == List::Containers && !is_exempt;
         for name in container.mounted_volumes() {

@@ -83,14 +83,11 @@ impl<'c> Session<'c> {
     /// Classifies an error. Remembers a registry that gives no answer, or a capability that the host refuses.
     fn failed(&mut self, question: Question<'_>, text: &str, capability: &'static str) -> Failure {
         let failure = Failure::of(text, capability);
-        match failure.class {
-            Class::Unreachable => {
-                self.away.insert(question.registry.to_owned());
-            }
-            Class::NotGranted => {
-                self.refused.insert(capability);
-            }
-            _ => {}
+        if failure.class == Class::Unreachable {
+            self.away.insert(question.registry.to_owned());
+        }
+        if failure.class == Class::NotGranted {
+            self.refused.insert(capability);
         }
         failure
     }

@@ -10,11 +10,6 @@ use serde_json::Value;
 
 use crate::json::{elements, text};
 
-/// The labels of a node's operating system. Kubelets set both.
-const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
-/// The labels of a node's architecture. Kubelets set both.
-const ARCH_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
-
 /// The largest number of platforms that are compared. Made-up platforms can't hide another one, because no image exists
 /// for a made-up platform.
 const PLATFORMS_MAX: usize = 32;
@@ -91,37 +86,35 @@ struct Alternative<'o> {
 }
 
 impl<'o> Alternative<'o> {
+    /// What a `nodeSelector` allows.
     fn of_selector(spec: &'o Value) -> Self {
         let mut alternative = Self::default();
-        let selected = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
-        for (label, value) in selected {
+        for (label, value) in spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten() {
             if let Some(value) = value.as_str() {
-                alternative.narrow(label, vec![value]);
+                alternative.narrow(Some(label), [value]);
             }
         }
         alternative
     }
 
-    /// Reads a term of the node affinity. Only the operator `In` counts.
+    /// What a term of the node affinity allows. Only the operator `In` counts.
     fn of_term(term: &'o Value) -> Self {
         let mut alternative = Self::default();
         for expression in elements(term, "matchExpressions") {
-            if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
+            if text(expression, "operator") == Some("In") {
                 let values = elements(expression, "values").iter().filter_map(Value::as_str);
-                alternative.narrow(label, values.collect());
+                alternative.narrow(text(expression, "key"), values);
             }
         }
         alternative
     }
 
-    /// Allows only these values of a label.
-    fn narrow(&mut self, label: &str, values: Vec<&'o str>) {
-        let allowed = if OS_LABELS.contains(&label) {
-            &mut self.systems
-        } else if ARCH_LABELS.contains(&label) {
-            &mut self.architectures
-        } else {
-            return;
+    /// Allows only these values of a label. Kubelets set the older names of both labels too.
+    fn narrow(&mut self, label: Option<&str>, values: impl IntoIterator<Item = &'o str>) {
+        let allowed = match label {
+            Some("kubernetes.io/os" | "beta.kubernetes.io/os") => &mut self.systems,
+            Some("kubernetes.io/arch" | "beta.kubernetes.io/arch") => &mut self.architectures,
+            _ => return,
         };
         let mut seen = BTreeSet::new();
         let values = values.into_iter().filter(|value| seen.insert(*value)).collect();

@@ -20,9 +20,7 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     }
     for places in images {
         let pulls = places.iter().filter_map(|index| examination.places.get(*index));
-        let Some(pulled) = pulls.filter_map(|place| pulled(place, pull_once)).min() else {
-            continue;
-        };
+        let Some(pulled) = pulls.filter_map(|place| pulled(place, pull_once)).min() else { continue };
         for index in places {
             if let Some(place) = examination.places.get_mut(*index)
                 && is_spared(place, pulled)

@@ -87,9 +87,7 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
     let mut images: Vec<Image> = Vec::new();
     let places = || examination.places.iter().enumerate().filter(|(_, place)| place.takes_part());
     for (index, place) in ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list)) {
-        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
-            continue;
-        };
+        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else { continue };
         // `Verify` asks for digests too, because the registry may have deleted them.
         if reference.digest().is_some() && lookup.pins && !with_platforms {
             continue;
@@ -169,9 +167,7 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
         let places = image.places.iter().copied();
         let places = places.filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
         let places: Vec<usize> = places.collect();
-        let Some(first) = places.first() else {
-            continue;
-        };
+        let Some(first) = places.first() else { continue };
         let done = match action {
             Action::Reject => {
                 let effect = Effect::NotRepairable;
@@ -190,9 +186,7 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
 fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
     let mut action = Action::KeepTag;
     for index in places {
-        let Some(place) = examination.places.get_mut(*index) else {
-            continue;
-        };
+        let Some(place) = examination.places.get_mut(*index) else { continue };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
             place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
             action = Action::UseCached;

@@ -21,8 +21,15 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     let others = || examination.places.iter().filter(|place| !is_check(place));
     let now = others().filter(|place| place.is_changed()).map(Place::same_image);
     let used: BTreeSet<_> = others().map(Place::same_image_before).chain(now).collect();
-    let is_stale =
-        |check: &Place<'_>| !used.contains(&check.same_image_before()) && !used.contains(&check.same_image());
+    let exempt = others().filter(|place| place.role == Role::Exempt);
+    let exempt: BTreeSet<_> = exempt.map(Place::same_image_before).collect();
+    let is_stale = |check: &Place<'_>| {
+        let images = [check.same_image_before(), check.same_image()];
+        // `Pin` gives a check a digest, and an exempt place keeps its tag.
+        let has_exempt_tag =
+            images.iter().filter_map(|image| image.split_once('@')).any(|(tag, _)| exempt.contains(tag));
+        !has_exempt_tag && !images.iter().any(|image| used.contains(image))
+    };
     let checks = examination.places.iter().enumerate().filter(|(_, place)| is_check(place) && is_stale(place));
     let stale: Vec<_> = checks.collect();
     if stale.is_empty() {

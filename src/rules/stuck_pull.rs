@@ -33,9 +33,7 @@ const REASONS: [(&str, &str); 7] = [
 pub(super) fn find(examination: &mut Examination<'_>) {
     let request = examination.request;
     let is_audit = request.operation == Operation::PodCreate && request.names_no_user;
-    let Some(status) = request.object.get("status").filter(|_| is_audit) else {
-        return;
-    };
+    let Some(status) = request.object.get("status").filter(|_| is_audit) else { return };
     // The kubelet leaves an init container that never started in the state `waiting`, even after the Pod has failed.
     if matches!(text(status, "phase"), Some("Succeeded" | "Failed")) {
         return;
@@ -52,17 +50,11 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         let mut seen = BTreeSet::new();
         for (entry, container) in elements(status, statuses).iter().enumerate() {
             // A person may have written several entries about one container. The first one counts.
-            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else {
-                continue;
-            };
-            let Some((index, place)) = places.get(&(list, name)).copied() else {
-                continue;
-            };
+            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else { continue };
+            let Some((index, place)) = places.get(&(list, name)).copied() else { continue };
             let reason = container.pointer("/state/waiting/reason").and_then(Value::as_str);
             let reason = REASONS.iter().find(|(known, _)| Some(*known) == reason);
-            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else {
-                continue;
-            };
+            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else { continue };
             let volumes = place.mounts.iter();
             let volumes = volumes.filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
             let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());

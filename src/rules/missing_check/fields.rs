@@ -72,9 +72,7 @@ fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>>
 fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Container>, String> {
     let has_profile = examination.metadata.has_app_armor_profile(&check.name);
     let is_copyable = |entry: &&Value| runs_program_of_mount(entry) && !has_profile;
-    let Some(entry) = check.entry().filter(is_copyable) else {
-        return Ok(None);
-    };
+    let Some(entry) = check.entry().filter(is_copyable) else { return Ok(None) };
     let uses_environment = uses_environment(entry);
     // The requests of a check could exceed those of the whole Pod, and the API server would refuse the Pod.
     let has_resources = !examination.spec.has_resources();
@@ -105,9 +103,7 @@ fn uses_environment(check: &Value) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an absolute path at or below a
 /// mount path. Any other program comes from the check's own image, and the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
-    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else {
-        return false;
-    };
+    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else { return false };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }

@@ -38,9 +38,7 @@ pub(super) fn missing(
         return Ok(None);
     }
     let name = |digest: &str| [&image.repository, "@", digest].concat();
-    let Some(index) = session.index(image.question(&name(digest)))? else {
-        return Ok(None);
-    };
+    let Some(index) = session.index(image.question(&name(digest)))? else { return Ok(None) };
     let entries = index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
     let entries: Vec<_> = entries.filter(|(_, platform)| !is_attestation(platform)).collect();
     if entries.is_empty() {
@@ -53,8 +51,7 @@ pub(super) fn missing(
             exists = exists || has_manifest(session, image, &name(entry.digest().as_ref()))?;
         }
         if !exists {
-            let has = entries.iter().map(|(_, platform)| name_of(platform));
-            let has = fitting.is_empty().then(|| has.collect());
+            let has = fitting.is_empty().then(|| entries.iter().map(|(_, platform)| name_of(platform)).collect());
             return Ok(Some(MissingPlatform {
                 wanted: wanted.to_string(),
                 has,
