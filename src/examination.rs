@@ -102,12 +102,10 @@ impl<'o> Examination<'o> {
         }
         let stored = stored_images(self.request);
         for place in &mut self.places {
-            let stored = stored.get(&(place.list, &*place.name));
+            let image = stored.get(&(place.list, &*place.name));
             place.is_examined = match (operation, place.list) {
-                (Operation::PodUpdate, List::InitContainers | List::Containers) => {
-                    stored != Some(&&*place.image.before)
-                }
-                (Operation::EphemeralUpdate, List::EphemeralContainers) => stored.is_none(),
+                (Operation::PodUpdate, List::InitContainers | List::Containers) => image != Some(&&*place.image.before),
+                (Operation::EphemeralUpdate, List::EphemeralContainers) => image.is_none(),
                 _ => false,
             };
         }
@@ -135,14 +133,18 @@ impl<'o> Examination<'o> {
         images
     }
 
-    /// Those of these places that have a role, with their indexes.
+    /// The places with these indexes.
+    pub(crate) fn at<'e>(&'e self, indexes: &'e [usize]) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
+        indexes.iter().filter_map(|index| Some((*index, self.places.get(*index)?)))
+    }
+
+    /// Those of the places with these indexes that have a role.
     pub(crate) fn with_role<'e>(
         &'e self,
-        places: &'e [usize],
+        indexes: &'e [usize],
         role: Role,
     ) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
-        let places = places.iter().filter_map(|index| Some((*index, self.places.get(*index)?)));
-        places.filter(move |(_, place)| place.role == role)
+        self.at(indexes).filter(move |(_, place)| place.role == role)
     }
 
     /// The name of the container that waits while the image of this place can't be pulled.

@@ -33,8 +33,8 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 /// instructions.
 fn response(payload: &[u8], client: &mut dyn Client) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
     let mut review = ManuallyDrop::new(Review::read(payload).map_err(Rejection::unreadable)?);
-    let settings = Settings::read(&review.settings);
-    let settings = settings.map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
+    let read = Settings::read(&review.settings);
+    let settings = read.map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
     let Some(request) = review
         .request()
         .filter(|request| request.operation != Operation::Template || settings.templates != Templates::Off)

@@ -33,8 +33,8 @@ pub(super) fn annotations(
         ("changes", changes.count(), joined(changes.entries(), changes.count(), 0, LIST_MAX)),
         ("lookups", lookups.len(), joined(of_lookups, lookups.len(), 0, LIST_MAX)),
     ];
-    let lists = lists.into_iter().filter(|(_, count, _)| *count > 0);
-    lists.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
+    let filled = lists.into_iter().filter(|(_, count, _)| *count > 0);
+    filled.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
 }
 
 /// An entry of `findings`.

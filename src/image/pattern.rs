@@ -115,8 +115,8 @@ impl TryFrom<String> for Pattern {
         // Upper case beside a wildcard is a mistake, so only the port changes.
         let form = comparable(host);
         let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
-        let hosts = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
-        let hosts = hosts.map(WildMatch::new).collect();
+        let forms = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
+        let hosts = forms.map(WildMatch::new).collect();
         Ok(Self { hosts, is_https_port, rest: WildMatch::new(rest), written })
     }
 }

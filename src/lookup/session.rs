@@ -54,8 +54,8 @@ impl<'c> Session<'c> {
         }
         // An answer that is no digest is not understood.
         let digest = self.client.digest(question.image);
-        let digest = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
-        let answer = digest.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
+        let checked = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
+        let answer = checked.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
         self.answers.insert(question.image.to_owned(), answer.clone());
         answer
     }

@@ -27,8 +27,8 @@ pub(crate) struct Nodes<'o> {
 impl<'o> Nodes<'o> {
     /// Reads `spec.os.name`, the `nodeSelector` and the required node affinity.
     pub(super) fn of(spec: &'o Value, os_name: Option<&'o str>) -> Self {
-        let os_name = os_name.filter(|name| !name.is_empty());
-        let name = Alternative { systems: os_name.map(|name| vec![name]), architectures: None };
+        let systems = os_name.filter(|name| !name.is_empty()).map(|name| vec![name]);
+        let name = Alternative { systems, architectures: None };
         let selector = Alternative::of_selector(spec);
         let terms: Vec<_> = affinity_terms(spec).iter().map(Alternative::of_term).collect();
         let fields = [
@@ -42,8 +42,8 @@ impl<'o> Nodes<'o> {
             alternatives.push(others);
         }
         alternatives.retain(Alternative::is_possible);
-        let fields = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
-        Self { alternatives, fields: fields.collect() }
+        let asking = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
+        Self { alternatives, fields: asking.collect() }
     }
 
     /// Whether all of them run Windows.

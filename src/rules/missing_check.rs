@@ -90,19 +90,19 @@ struct Uncovered<'i> {
 fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_app: Option<usize>) -> Option<usize> {
     let guarded = || examination.with_role(places, Role::Guarded);
     let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
-    let covers = |place: &Place<'_>| {
+    let covers = |(_, place): (usize, &Place<'_>)| {
         let is_strong_init = place.list == List::InitContainers && place.policy.now >= strongest;
         (place.role == Role::Check || is_strong_init) && place.gates(work)
     };
-    if places.iter().filter_map(|index| examination.places.get(*index)).any(covers) {
+    if examination.at(places).any(covers) {
         return None;
     }
     let needs_check = |index: usize, place: &Place<'_>| {
         let is_on_every_app = place.start.followers == Followers::Mounting { is_on_every_app: true };
         examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
-    let guarded = guarded().filter(|(index, place)| needs_check(*index, place));
-    first_of_strongest(guarded).map(|(index, _)| index)
+    let needing = guarded().filter(|(index, place)| needs_check(*index, place));
+    first_of_strongest(needing).map(|(index, _)| index)
 }
 
 /// The app containers that are not exempt.
@@ -114,8 +114,8 @@ fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
 
 /// The strongest pull policy of these places, apart from the volumes that no container mounts.
 fn strongest_pull(examination: &Examination<'_>, places: &[usize]) -> Option<PullPolicy> {
-    let places = places.iter().filter_map(|index| examination.places.get(*index));
-    places.filter(|place| place.start.moment.is_some()).map(|place| place.policy.now).max()
+    let pulled = examination.at(places).filter(|(_, place)| place.start.moment.is_some());
+    pulled.map(|(_, place)| place.policy.now).max()
 }
 
 /// The checks of these images.

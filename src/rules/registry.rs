@@ -164,9 +164,8 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
         })
     };
     for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
-        let places = image.places.iter().copied();
-        let places = places.filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
-        let places: Vec<usize> = places.collect();
+        let demand = |index: &usize| examination.places.get(*index).and_then(demanded) == Some(action);
+        let places: Vec<usize> = image.places.iter().copied().filter(demand).collect();
         let Some(first) = places.first() else { continue };
         let done = match action {
             Action::Reject => {

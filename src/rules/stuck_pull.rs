@@ -55,8 +55,7 @@ pub(super) fn find(examination: &mut Examination<'_>) {
             let reason = container.pointer("/state/waiting/reason").and_then(Value::as_str);
             let reason = REASONS.iter().find(|(known, _)| Some(*known) == reason);
             let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else { continue };
-            let volumes = place.mounts.iter();
-            let volumes = volumes.filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
+            let volumes = place.mounts.iter().filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
             let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());
             for place in [place].into_iter().chain(volumes.map(|(_, place)| *place)) {
                 images.insert(place.shown_image().into_owned());

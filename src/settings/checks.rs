@@ -160,10 +160,10 @@ impl Template {
             ("restartPolicyRules", container.restart_policy_rules.is_some(), ends),
             ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
         ];
-        let forbidden = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
-        let forbidden = forbidden.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let set = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
+        let problems = set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
         let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
-        forbidden.chain((!has_command).then(|| missing.to_owned())).collect()
+        problems.chain((!has_command).then(|| missing.to_owned())).collect()
     }
 }

@@ -90,8 +90,8 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         match self.0 {
             Value::Object(map) => {
                 let is_set = |key: &str, value| !is_unset(value) || !fields.contains(&key);
-                let members = map.iter().filter(|(key, value)| is_set(key, value));
-                let members = members.map(|(key, value)| (&**key, Self(value)));
+                let set = map.iter().filter(|(key, value)| is_set(key, value));
+                let members = set.map(|(key, value)| (&**key, Self(value)));
                 visitor.visit_map(MapDeserializer::new(members))
             }
             _ => Err(Error::custom("must be an object")),

@@ -126,9 +126,7 @@ impl Tables {
     /// The largest number of objects in which a container may run an old image because of the policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
         let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
-        let counts = registries.map(|registries| {
-            count(&self.stored(policy, registries), |before, after| may_run_an_old_image(before, after))
-        });
+        let counts = registries.map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
         counts.into_iter().max().unwrap_or_default()
     }
 

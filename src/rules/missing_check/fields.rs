@@ -129,21 +129,19 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
     if last_named.is_none() && !mounts.is_empty() && !examination.settings.image_checks.after.is_empty() {
         return Err(WhyNot::NoneBefore);
     }
-    let volumes = examination.spec.list(List::Volumes).unwrap_or_default();
-    let volumes = volumes.iter().filter_map(|volume| volume.get("name"));
     // The controller of a StatefulSet makes a volume of each claim template.
-    let claims = examination.request.object.get("spec").map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates"));
-    let claims = claims.iter().filter_map(|claim| claim.pointer("/metadata/name"));
-    let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
-    let devices = devices.iter().map(|device| &*device.name);
-    let mut volumes = mounts.iter().map(|mount| &*mount.name).chain(devices);
-    let last_named = last_named.and_then(Place::entry);
-    let last_named = last_named.map_or(&[][..], |entry| elements(entry, "volumeMounts"));
-    if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
-        let filled = last_named.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
+    let spec = examination.request.object.get("spec");
+    let claims = spec.map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates")).iter();
+    let of_claims = claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
+    let names: Vec<&str> = examination.spec.volume_names().chain(of_claims).collect();
+    let mounted = mounts.iter().map(|mount| &*mount.name);
+    let mut used = mounted.chain(devices.iter().map(|device| &*device.name));
+    let filled = last_named.and_then(Place::entry).map_or(&[][..], |entry| elements(entry, "volumeMounts"));
+    if let Some(volume) = used.find(|volume| !names.contains(volume)) {
+        let filled = filled.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
         return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
     }
-    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
+    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, filled))
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as these mounts.
@@ -151,8 +149,7 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
 /// # Errors
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
-    let wanted = [&mount.sub_path, &mount.sub_path_expr];
-    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
+    let wanted = [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
     let of_volume = mounts.iter().filter(|other| text(other, "name") == Some(&mount.name));
     let paths: Vec<[&str; 2]> =
         of_volume.map(|other| ["subPath", "subPathExpr"].map(|key| text(other, key).unwrap_or_default())).collect();
