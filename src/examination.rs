@@ -26,13 +26,11 @@ use crate::settings::{Action, Form, Settings};
 /// The rules set the image and the pull policy that every place should have, and add findings with the reasons. The mode
 /// decides later what happens to the findings. So all modes compute the same outcome.
 pub(crate) struct Examination<'o> {
-    /// The request.
     pub(crate) request: &'o Request<'o>,
     /// The metadata of the object.
     pub(crate) metadata: Metadata<'o>,
     /// The Pod spec.
     pub(crate) spec: Spec<'o>,
-    /// The settings.
     pub(crate) settings: &'o Settings,
     /// The containers and image volumes: init containers, app containers, ephemeral containers, image volumes, and then
     /// the checks that this policy adds.

@@ -50,7 +50,6 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
 struct Mounting {
     /// The index of the first of them.
     first: usize,
-    /// Its moment.
     moment: Moment,
     /// Whether one of them is not exempt.
     has_any: bool,
