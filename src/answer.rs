@@ -103,7 +103,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
 
 /// The findings that count, in the order of the Pod.
 fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
-    let judged = examination.findings.iter().filter_map(|finding| {
+    let judged = examination.findings.0.iter().filter_map(|finding| {
         let place = examination.places.get(finding.place)?;
         let outcome = Outcome::of(finding, examination)?;
         finding.counts(place).then_some(Judged { finding, place, outcome })

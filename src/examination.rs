@@ -10,14 +10,12 @@ mod start_order;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-pub(crate) use self::additions::{Additions, MOUNT_FOLDER, Made};
-pub(crate) use self::finding::{Effect, Finding, Reason, Subject};
+pub(crate) use self::additions::Additions;
+pub(crate) use self::finding::{Effect, Finding, Findings, Reason, Subject};
 pub(crate) use self::place::{Place, Role};
 pub(crate) use self::rule::Rule;
 pub(crate) use self::start_order::{Followers, Moment, Start, Work};
-use crate::json::{Wrong, member};
+use crate::json::{Wrong, elements, member, text};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec, mounts};
 use crate::request::{Metadata, Operation, Request};
@@ -28,13 +26,11 @@ use crate::settings::{Action, Form, Settings};
 /// The rules set the image and the pull policy that every place should have, and add findings with the reasons. The mode
 /// decides later what happens to the findings. So all modes compute the same outcome.
 pub(crate) struct Examination<'o> {
-    /// The request.
     pub(crate) request: &'o Request<'o>,
     /// The metadata of the object.
     pub(crate) metadata: Metadata<'o>,
     /// The Pod spec.
     pub(crate) spec: Spec<'o>,
-    /// The settings.
     pub(crate) settings: &'o Settings,
     /// The containers and image volumes: init containers, app containers, ephemeral containers, image volumes, and then
     /// the checks that this policy adds.
@@ -42,7 +38,7 @@ pub(crate) struct Examination<'o> {
     /// The index of the first init container: the first that is neither a native sidecar nor exempt.
     pub(crate) first_init: Option<usize>,
     /// What the rules found, in the order of the rules.
-    pub(crate) findings: Vec<Finding<'o>>,
+    pub(crate) findings: Findings<'o>,
     /// The lookups that failed or were not made: the normalised image and what was done about it, and why there is no
     /// answer.
     pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
@@ -87,7 +83,7 @@ impl<'o> Examination<'o> {
             settings,
             places,
             first_init,
-            findings: Vec::new(),
+            findings: Findings::default(),
             failed_lookups: BTreeMap::new(),
             additions: None,
         };
@@ -104,12 +100,10 @@ impl<'o> Examination<'o> {
         }
         let stored = stored_images(self.request);
         for place in &mut self.places {
-            let stored = stored.get(&(place.list, &*place.name));
+            let image = stored.get(&(place.list, &*place.name));
             place.is_examined = match (operation, place.list) {
-                (Operation::PodUpdate, List::InitContainers | List::Containers) => {
-                    stored != Some(&&*place.image.before)
-                }
-                (Operation::EphemeralUpdate, List::EphemeralContainers) => stored.is_none(),
+                (Operation::PodUpdate, List::InitContainers | List::Containers) => image != Some(&&*place.image.before),
+                (Operation::EphemeralUpdate, List::EphemeralContainers) => image.is_none(),
                 _ => false,
             };
         }
@@ -125,34 +119,30 @@ impl<'o> Examination<'o> {
         self.places.iter().any(|place| place.role == Role::Check)
     }
 
-    /// Adds a finding about a place.
-    pub(crate) fn find(&mut self, place: usize, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
-        self.findings.push(Finding { place, subject, effect, reason: Box::new(reason) });
-    }
-
     /// The places of which the rules after *invalid-image* examine the image, by their image: the images in the order of
     /// their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
-        let mut numbers: BTreeMap<Cow<'_, str>, usize> = BTreeMap::new();
-        let mut images: Vec<Vec<usize>> = Vec::with_capacity(self.places.len());
+        let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
         for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part()) {
-            let number = *numbers.entry(place.same_image()).or_insert(images.len());
-            match images.get_mut(number) {
-                Some(places) => places.push(index),
-                None => images.push(vec![index]),
-            }
+            images.entry(place.same_image()).or_default().push(index);
         }
+        let mut images: Vec<Vec<usize>> = images.into_values().collect();
+        images.sort_unstable();
         images
     }
 
-    /// Those of these places that have a role, with their indexes.
+    /// The places with these indexes.
+    pub(crate) fn at<'e>(&'e self, indexes: &'e [usize]) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
+        indexes.iter().filter_map(|index| Some((*index, self.places.get(*index)?)))
+    }
+
+    /// Those of the places with these indexes that have a role.
     pub(crate) fn with_role<'e>(
         &'e self,
-        places: &'e [usize],
+        indexes: &'e [usize],
         role: Role,
     ) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
-        let places = places.iter().filter_map(|index| Some((*index, self.places.get(*index)?)));
-        places.filter(move |(_, place)| place.role == role)
+        self.at(indexes).filter(move |(_, place)| place.role == role)
     }
 
     /// The name of the container that waits while the image of this place can't be pulled.
@@ -180,20 +170,6 @@ impl<'o> Examination<'o> {
         }
     }
 
-    /// The path of a field of a place in the request's object, e.g. `spec.containers[0].image`.
-    pub(crate) fn path(&self, place: &Place<'_>, field: &str) -> String {
-        format!("{}.{field}", self.path_at(place.list, place.index()))
-    }
-
-    /// The path of a place in the returned object, e.g. `spec.containers[0]`.
-    pub(crate) fn path_after(&self, place: &Place<'_>) -> String {
-        self.path_at(place.list, self.index_after(place))
-    }
-
-    fn path_at(&self, list: List, index: usize) -> String {
-        format!("{}.{}[{index}]", self.request.kind.spec_path(), list.name())
-    }
-
     /// The index of a place in its list of the returned object. Added entries move those behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
         match &self.additions {
@@ -215,12 +191,11 @@ pub(crate) fn first_of_strongest<'e, 'o: 'e>(
 /// counts as new.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
+    let Some(spec) = request.stored.get("spec") else { return images };
     for list in List::CONTAINERS {
-        let containers = request.stored.get("spec").and_then(|spec| spec.get(list.name()));
-        for container in containers.and_then(Value::as_array).into_iter().flatten() {
-            let text = |key| container.get(key).and_then(Value::as_str);
-            if let Some(name) = text("name") {
-                images.insert((list, name), text(list.image_key()).unwrap_or_default());
+        for container in elements(spec, list.name()) {
+            if let Some(name) = text(container, "name") {
+                images.insert((list, name), text(container, list.image_key()).unwrap_or_default());
             }
         }
     }

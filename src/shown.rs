@@ -31,15 +31,8 @@ fn cut(text: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        if is_hidden(c) {
-            escaped.extend(c.escape_unicode());
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
+    let escaped = |c: char| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// Whether a character is white space, or of Unicode's category Cc (control) or Cf (format).

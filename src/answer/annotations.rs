@@ -33,8 +33,8 @@ pub(super) fn annotations(
         ("changes", changes.count(), joined(changes.entries(), changes.count(), 0, LIST_MAX)),
         ("lookups", lookups.len(), joined(of_lookups, lookups.len(), 0, LIST_MAX)),
     ];
-    let lists = lists.into_iter().filter(|(_, count, _)| *count > 0);
-    lists.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
+    let filled = lists.into_iter().filter(|(_, count, _)| *count > 0);
+    filled.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
 }
 
 /// An entry of `findings`.
@@ -51,7 +51,8 @@ struct FindingEntry<'f> {
 impl<'f> FindingEntry<'f> {
     fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
         let (finding, place) = (judged.finding, judged.place);
-        let path = |field| examination.path(place, field);
+        let entry = place.list.path(examination.request.kind.spec_path(), place.index());
+        let path = |field| [&entry, ".", field].concat();
         let policy = place.sets_policy.then(|| place.policy.before.as_str().into());
         let (path, found, now) = match &finding.subject {
             Subject::Image => (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now)),
@@ -62,7 +63,7 @@ impl<'f> FindingEntry<'f> {
         let is_written =
             matches!(finding.effect, Effect::Repairable | Effect::Preference) && finding.subject != Subject::Check;
         Self {
-            rule: finding.reason.rule(),
+            rule: finding.rule,
             path,
             container: place.shown_name(),
             image: place.shown_image(),

@@ -33,7 +33,8 @@ impl<'e, 'o> Changes<'e, 'o> {
     pub(super) fn of(examination: &'e Examination<'o>) -> Self {
         let mut places: Vec<&Place<'_>> = examination.places.iter().filter(|place| count(place) > 0).collect();
         places.sort_by_key(|place| (place.list, examination.index_after(place)));
-        let with_path = |place| (examination.path_after(place), place);
+        let spec = examination.request.kind.spec_path();
+        let with_path = |place: &'e Place<'o>| (place.list.path(spec, examination.index_after(place)), place);
         Self { places: places.into_iter().map(with_path).collect() }
     }
 
@@ -51,8 +52,7 @@ impl<'e, 'o> Changes<'e, 'o> {
 
 /// How many values of a place change. An added place is one change.
 fn count(place: &Place<'_>) -> usize {
-    let (image, policy) = (place.image.changed_by, place.policy.changed_by);
-    let is_changed = [place.is_added(), image.is_some(), policy.is_some()];
+    let is_changed = [place.is_added(), place.image.changed_by.is_some(), place.policy.changed_by.is_some()];
     is_changed.into_iter().filter(|is_changed| *is_changed).count()
 }
 

@@ -43,15 +43,12 @@ pub(super) fn edits(examination: &Examination<'_>, changes: &Changes<'_, '_>, wa
         }
     }
     if let Some(additions) = &examination.additions {
-        let added = || examination.places.iter().filter(|place| place.is_added());
-        let (mounting, mount) = additions.made.mounts();
-        for container in mounting.iter().filter_map(|index| examination.places.get(*index)) {
-            let (at, values) = (entry(container), added().map(&mount).collect());
+        for container in additions.mounting.iter().filter_map(|index| examination.places.get(*index)) {
+            let (at, values) = (entry(container), additions.mounts.clone());
             edits.push(Edit::Insert { at, key: "volumeMounts", index: usize::MAX, values });
         }
-        let values = added().map(|check| additions.made.entry(check)).collect();
-        let (key, index) = (additions.made.list().name(), additions.first);
-        edits.push(Edit::Insert { at: spec, key, index, values });
+        let (key, values) = (additions.list.name(), additions.entries.clone());
+        edits.push(Edit::Insert { at: spec, key, index: additions.first, values });
     }
     edits
 }
@@ -66,13 +63,16 @@ pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
                 }
             }
             Edit::Insert { at, key, index, values } => {
-                if let Some(list) = object.pointer_mut(&at).and_then(|owner| list_at(owner, key)) {
+                let list = object.pointer_mut(&at).and_then(|owner| member_or(owner, key, Value::Array(Vec::new())));
+                if let Some(Value::Array(list)) = list {
                     let index = index.min(list.len());
                     list.splice(index..index, values);
                 }
             }
             Edit::Annotate { key, value } => {
-                let annotations = object_at(object, "metadata").and_then(|metadata| object_at(metadata, "annotations"));
+                let empty = || Value::Object(Map::new());
+                let metadata = member_or(object, "metadata", empty());
+                let annotations = metadata.and_then(|metadata| member_or(metadata, "annotations", empty()));
                 if let Some(Value::Object(annotations)) = annotations {
                     annotations.insert(key.to_owned(), value.into());
                 }
@@ -81,20 +81,11 @@ pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
     }
 }
 
-/// A member that is a list. One that is missing or `null` is made.
-fn list_at<'v>(owner: &'v mut Value, key: &str) -> Option<&'v mut Vec<Value>> {
+/// A member. One that is missing or `null` becomes this value.
+fn member_or<'v>(owner: &'v mut Value, key: &str, default: Value) -> Option<&'v mut Value> {
     let member = owner.as_object_mut()?.entry(key).or_insert(Value::Null);
     if member.is_null() {
-        *member = Value::Array(Vec::new());
-    }
-    member.as_array_mut()
-}
-
-/// A member that is an object. One that is missing or `null` is made.
-fn object_at<'v>(owner: &'v mut Value, key: &str) -> Option<&'v mut Value> {
-    let member = owner.as_object_mut()?.entry(key).or_insert(Value::Null);
-    if member.is_null() {
-        *member = Value::Object(Map::new());
+        *member = default;
     }
     Some(member)
 }

@@ -27,8 +27,8 @@ pub(super) fn annotations(
     }
     let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
     let others = metadata.annotations().filter(|(key, _)| !own.contains(key));
-    let others = others.map(|(key, value)| size(key, value.as_str()));
-    let room = ANNOTATIONS_MAX.saturating_sub(others.fold(0, usize::saturating_add));
+    let sizes = others.map(|(key, value)| size(key, value.as_str()));
+    let room = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
     let stored = |key| size(key, metadata.annotation(key));
 
     let room_of_record = room.saturating_sub(stored(WARNINGS_ANNOTATION));

@@ -19,7 +19,7 @@ fn sentence(reason: &dyn Reason, place: &Place<'_>) -> String {
 /// The findings, the most important first.
 fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'e, 'o>> {
     let mut findings: Vec<_> = findings.iter().collect();
-    findings.sort_by_key(|judged| judged.finding.reason.rule());
+    findings.sort_by_key(|judged| judged.finding.rule);
     findings
 }
 

@@ -7,9 +7,6 @@ use super::rule::Rule;
 
 /// Why a rule has a finding, in sentences for people. `place` is the container or image volume of the finding.
 pub(crate) trait Reason: fmt::Debug {
-    /// The rule.
-    fn rule(&self) -> Rule;
-
     /// What is wrong.
     fn problem(&self, place: &Place<'_>) -> String;
 
@@ -70,12 +67,25 @@ pub(crate) enum Effect {
 pub(crate) struct Finding<'o> {
     /// The index of the place.
     pub(crate) place: usize,
+    /// The rule that found it.
+    pub(crate) rule: Rule,
     /// What it is about.
     pub(crate) subject: Subject,
     /// What it leads to.
     pub(crate) effect: Effect,
     /// The reason.
     pub(crate) reason: Box<dyn Reason + 'o>,
+}
+
+/// What the rules found, in the order of the rules.
+#[derive(Debug, Default)]
+pub(crate) struct Findings<'o>(pub(crate) Vec<Finding<'o>>);
+
+impl<'o> Findings<'o> {
+    /// Adds a finding about the place with this index.
+    pub(crate) fn add(&mut self, place: usize, rule: Rule, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
+        self.0.push(Finding { place, rule, subject, effect, reason: Box::new(reason) });
+    }
 }
 
 impl Finding<'_> {
@@ -87,6 +97,6 @@ impl Finding<'_> {
             (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => place.policy.changed_by,
             _ => return true,
         };
-        changed_by == Some(self.reason.rule())
+        changed_by == Some(self.rule)
     }
 }

@@ -37,7 +37,6 @@ pub(crate) struct Place<'o> {
     pub(crate) reference: Result<Reference<'o>, Invalid>,
     /// What the settings say about this image.
     pub(crate) settings: ForImage<'o>,
-    /// The image.
     pub(crate) image: Field<Cow<'o, str>>,
     /// The pull policy. If none is set, it is the server default.
     pub(crate) policy: Field<PullPolicy>,

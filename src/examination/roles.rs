@@ -50,7 +50,6 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
 struct Mounting {
     /// The index of the first of them.
     first: usize,
-    /// Its moment.
     moment: Moment,
     /// Whether one of them is not exempt.
     has_any: bool,
@@ -66,9 +65,7 @@ struct Mounting {
 fn mounting<'o>(places: &[Place<'o>]) -> BTreeMap<&'o str, Mounting> {
     let mut volumes: BTreeMap<&str, Mounting> = BTreeMap::new();
     for (index, container) in places.iter().enumerate() {
-        let Some(moment) = container.start.moment else {
-            continue;
-        };
+        let Some(moment) = container.start.moment else { continue };
         let is_exempt = container.role == Role::Exempt;
         let is_app = container.list == List::Containers && !is_exempt;
         for name in container.mounted_volumes() {

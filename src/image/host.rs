@@ -39,9 +39,7 @@ pub(super) fn comparable(host: &str) -> Cow<'_, str> {
     if matches!(&*lower, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
         return Cow::Borrowed(DOCKER_HUB);
     }
-    let Some((name, port)) = split_port(&lower) else {
-        return lower;
-    };
+    let Some((name, port)) = split_port(&lower) else { return lower };
     match port.trim_start_matches('0') {
         HTTPS_PORT => comparable(name).into_owned().into(),
         "" => format!("{name}:0").into(),

@@ -85,6 +85,11 @@ impl Names {
         }
         Self(names)
     }
+
+    /// The first pattern that matches the image.
+    pub(crate) fn first_match<'p>(&self, patterns: &'p [Pattern]) -> Option<&'p Pattern> {
+        patterns.iter().find(|pattern| pattern.matches(self))
+    }
 }
 
 impl From<Pattern> for String {
@@ -110,8 +115,8 @@ impl TryFrom<String> for Pattern {
         // Upper case beside a wildcard is a mistake, so only the port changes.
         let form = comparable(host);
         let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
-        let hosts = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
-        let hosts = hosts.map(WildMatch::new).collect();
+        let forms = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
+        let hosts = forms.map(WildMatch::new).collect();
         Ok(Self { hosts, is_https_port, rest: WildMatch::new(rest), written })
     }
 }

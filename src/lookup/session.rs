@@ -54,8 +54,8 @@ impl<'c> Session<'c> {
         }
         // An answer that is no digest is not understood.
         let digest = self.client.digest(question.image);
-        let digest = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
-        let answer = digest.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
+        let checked = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
+        let answer = checked.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
         self.answers.insert(question.image.to_owned(), answer.clone());
         answer
     }
@@ -83,14 +83,11 @@ impl<'c> Session<'c> {
     /// Classifies an error. Remembers a registry that gives no answer, or a capability that the host refuses.
     fn failed(&mut self, question: Question<'_>, text: &str, capability: &'static str) -> Failure {
         let failure = Failure::of(text, capability);
-        match failure.class {
-            Class::Unreachable => {
-                self.away.insert(question.registry.to_owned());
-            }
-            Class::NotGranted => {
-                self.refused.insert(capability);
-            }
-            _ => {}
+        if failure.class == Class::Unreachable {
+            self.away.insert(question.registry.to_owned());
+        }
+        if failure.class == Class::NotGranted {
+            self.refused.insert(capability);
         }
         failure
     }

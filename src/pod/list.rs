@@ -27,6 +27,11 @@ impl List {
         }
     }
 
+    /// The path of an entry, e.g. `spec.containers[0]`. `spec` is the path of the Pod spec.
+    pub(crate) fn path(self, spec: &str, index: usize) -> String {
+        format!("{spec}.{}[{index}]", self.name())
+    }
+
     /// The key of the image. In an image volume, it is a key of the member `image`.
     pub(crate) const fn image_key(self) -> &'static str {
         match self {

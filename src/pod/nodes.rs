@@ -8,10 +8,7 @@ use std::fmt;
 use oci_spec::image::{Arch, Os, Platform};
 use serde_json::Value;
 
-/// The labels of a node's operating system. Kubelets set both.
-const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
-/// The labels of a node's architecture. Kubelets set both.
-const ARCH_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
+use crate::json::{elements, text};
 
 /// The largest number of platforms that are compared. Made-up platforms can't hide another one, because no image exists
 /// for a made-up platform.
@@ -30,8 +27,8 @@ pub(crate) struct Nodes<'o> {
 impl<'o> Nodes<'o> {
     /// Reads `spec.os.name`, the `nodeSelector` and the required node affinity.
     pub(super) fn of(spec: &'o Value, os_name: Option<&'o str>) -> Self {
-        let os_name = os_name.filter(|name| !name.is_empty());
-        let name = Alternative { systems: os_name.map(|name| vec![name]), architectures: None };
+        let systems = os_name.filter(|name| !name.is_empty()).map(|name| vec![name]);
+        let name = Alternative { systems, architectures: None };
         let selector = Alternative::of_selector(spec);
         let terms: Vec<_> = affinity_terms(spec).iter().map(Alternative::of_term).collect();
         let fields = [
@@ -45,8 +42,8 @@ impl<'o> Nodes<'o> {
             alternatives.push(others);
         }
         alternatives.retain(Alternative::is_possible);
-        let fields = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
-        Self { alternatives, fields: fields.collect() }
+        let asking = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
+        Self { alternatives, fields: asking.collect() }
     }
 
     /// Whether all of them run Windows.
@@ -55,9 +52,10 @@ impl<'o> Nodes<'o> {
         !self.alternatives.is_empty() && self.alternatives.iter().all(is_windows)
     }
 
-    /// The platforms that the Pod asks for.
-    pub(crate) fn platforms(self) -> Platforms<'o> {
-        let mut platforms = Platforms { wanted: Vec::new(), fields: self.fields };
+    /// The platforms that the Pod asks for. `spec` is the path of the Pod spec.
+    pub(crate) fn platforms(self, spec: &str) -> Platforms<'o> {
+        let fields = self.fields.iter().map(|field| [spec, ".", field].concat());
+        let mut platforms = Platforms { wanted: Vec::new(), fields: fields.collect() };
         for Alternative { systems, architectures } in &self.alternatives {
             let systems = parts(systems.as_ref());
             for architecture in parts(architectures.as_ref()) {
@@ -88,38 +86,35 @@ struct Alternative<'o> {
 }
 
 impl<'o> Alternative<'o> {
+    /// What a `nodeSelector` allows.
     fn of_selector(spec: &'o Value) -> Self {
         let mut alternative = Self::default();
-        let selected = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
-        for (label, value) in selected {
+        for (label, value) in spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten() {
             if let Some(value) = value.as_str() {
-                alternative.narrow(label, vec![value]);
+                alternative.narrow(Some(label), [value]);
             }
         }
         alternative
     }
 
-    /// Reads a term of the node affinity. Only the operator `In` counts.
+    /// What a term of the node affinity allows. Only the operator `In` counts.
     fn of_term(term: &'o Value) -> Self {
         let mut alternative = Self::default();
-        let text = |expression: &'o Value, key| expression.get(key).and_then(Value::as_str);
-        for expression in elements(term.get("matchExpressions")) {
-            if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
-                let values = elements(expression.get("values")).iter().filter_map(Value::as_str);
-                alternative.narrow(label, values.collect());
+        for expression in elements(term, "matchExpressions") {
+            if text(expression, "operator") == Some("In") {
+                let values = elements(expression, "values").iter().filter_map(Value::as_str);
+                alternative.narrow(text(expression, "key"), values);
             }
         }
         alternative
     }
 
-    /// Allows only these values of a label.
-    fn narrow(&mut self, label: &str, values: Vec<&'o str>) {
-        let allowed = if OS_LABELS.contains(&label) {
-            &mut self.systems
-        } else if ARCH_LABELS.contains(&label) {
-            &mut self.architectures
-        } else {
-            return;
+    /// Allows only these values of a label. Kubelets set the older names of both labels too.
+    fn narrow(&mut self, label: Option<&str>, values: impl IntoIterator<Item = &'o str>) {
+        let allowed = match label {
+            Some("kubernetes.io/os" | "beta.kubernetes.io/os") => &mut self.systems,
+            Some("kubernetes.io/arch" | "beta.kubernetes.io/arch") => &mut self.architectures,
+            _ => return,
         };
         let mut seen = BTreeSet::new();
         let values = values.into_iter().filter(|value| seen.insert(*value)).collect();
@@ -161,11 +156,8 @@ fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
 
 /// The terms of the required node affinity.
 fn affinity_terms(spec: &Value) -> &[Value] {
-    elements(spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"))
-}
-
-fn elements(list: Option<&Value>) -> &[Value] {
-    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    let required = spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+    required.map_or(&[], |required| elements(required, "nodeSelectorTerms"))
 }
 
 /// A platform that a Pod asks for. A part that is not set allows any value.
@@ -197,6 +189,6 @@ impl fmt::Display for Wanted<'_> {
 pub(crate) struct Platforms<'o> {
     /// The platforms.
     pub(crate) wanted: Vec<Wanted<'o>>,
-    /// The fields of the Pod spec that ask for them.
-    pub(crate) fields: Vec<&'static str>,
+    /// The paths of the fields that ask for them.
+    pub(crate) fields: Vec<String>,
 }

@@ -40,6 +40,11 @@ impl<'o> Spec<'o> {
         json::list(self.value, list.name())
     }
 
+    /// The names of the volumes.
+    pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
+        json::elements(self.value, List::Volumes.name()).iter().filter_map(|volume| json::text(volume, "name"))
+    }
+
     /// Whether the Pod's containers are always started again, so that its work is never half done. `Always` is also the
     /// default.
     pub(crate) fn restarts_always(&self) -> bool {
@@ -61,9 +66,8 @@ impl<'o> Spec<'o> {
     /// are the only resources that a Pod can have as a whole. Source: `IsSupportedPodLevelResource` in
     /// `pkg/apis/core/v1/helper/helpers.go`.
     pub(crate) fn has_resources(&self) -> bool {
-        let names =
-            ["requests", "limits"].into_iter().filter_map(|key| self.value.get("resources")?.get(key)?.as_object());
-        let mut names = names.flat_map(|resources| resources.keys());
+        let lists = ["requests", "limits"].map(|key| self.value.get("resources")?.get(key)?.as_object());
+        let mut names = lists.into_iter().flatten().flat_map(|resources| resources.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
 

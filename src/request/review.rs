@@ -60,7 +60,6 @@ pub(crate) struct Request<'r> {
     /// Whether the request names no user. Audits send such requests.
     pub(crate) names_no_user: bool,
     is_from_node: bool,
-    /// The object.
     pub(crate) object: &'r Value,
     /// At UPDATE, the object that is stored.
     pub(crate) stored: &'r Value,

@@ -9,12 +9,9 @@ use crate::request::Operation;
 /// there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
     let is_immutable = examination.request.operation == Operation::PodUpdate;
-    for index in 0..examination.places.len() {
-        let place = examination.places.get_mut(index).filter(|place| place.takes_part());
-        let Some(place) = place else { continue };
-        let Some(disallowed) = disallowed(place, is_immutable) else {
-            continue;
-        };
+    let places = examination.places.iter_mut().enumerate();
+    for (index, place) in places.filter(|(_, place)| place.takes_part()) {
+        let Some(disallowed) = disallowed(place, is_immutable) else { continue };
         let effect = match disallowed.allowed {
             Some(allowed) if !is_immutable => {
                 place.policy.set(allowed, Rule::DisallowedPolicy);
@@ -22,7 +19,7 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
             }
             _ => Effect::NotRepairable,
         };
-        examination.find(index, Subject::PullPolicy, effect, disallowed);
+        examination.findings.add(index, Rule::DisallowedPolicy, Subject::PullPolicy, effect, disallowed);
     }
 }
 
@@ -55,10 +52,6 @@ fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o
 }
 
 impl Reason for Disallowed<'_> {
-    fn rule(&self) -> Rule {
-        Rule::DisallowedPolicy
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let settings = self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
         let settings: Vec<String> = settings.collect();

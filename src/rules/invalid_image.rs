@@ -13,23 +13,23 @@ use crate::request::Operation;
 pub(super) fn find(examination: &mut Examination<'_>) {
     let images = &examination.settings.images;
     let refuses_ids = !images.require_always.is_empty() || !images.forbid_never.is_empty();
+    let spec = examination.request.kind.spec_path();
     let is_template = examination.request.operation == Operation::Template;
-    for index in 0..examination.places.len() {
-        let place = examination.places.get(index);
-        let is_examined = |place: &&Place<'_>| place.is_examined && place.role != Role::Exempt;
-        let Some(place) = place.filter(is_examined) else { continue };
+    for (index, place) in examination.places.iter_mut().enumerate() {
+        if !place.is_examined || place.role == Role::Exempt {
+            continue;
+        }
         let mistake = match &place.reference {
             Err(Invalid::Empty) if is_template => continue,
             Err(invalid) => Mistake::Invalid(*invalid),
             Ok(image) if refuses_ids && image.is_image_id() => Mistake::ImageId,
             Ok(_) => continue,
         };
-        let path = examination.path(place, place.list.image_path());
-        if let Some(place) = examination.places.get_mut(index) {
-            place.role = Role::Invalid;
-        }
+        place.role = Role::Invalid;
+        let entry = place.list.path(spec, place.index());
+        let path = [&entry, ".", place.list.image_path()].concat();
         let invalid = InvalidImage { path, mistake };
-        examination.find(index, Subject::Image, Effect::NotRepairable, invalid);
+        examination.findings.add(index, Rule::InvalidImage, Subject::Image, Effect::NotRepairable, invalid);
     }
 }
 
@@ -50,10 +50,6 @@ struct InvalidImage {
 }
 
 impl Reason for InvalidImage {
-    fn rule(&self) -> Rule {
-        Rule::InvalidImage
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let (name, image, path) = (place.shown_name(), place.shown_image(), &self.path);
         match self.mistake {

@@ -5,20 +5,21 @@
 //! at all. Admission comes later, so this policy sees the final images.
 
 mod fields;
+mod made;
 mod names;
 mod why_not;
 
 use std::rc::Rc;
 
+use self::made::{Made, mount};
 use self::names::free_names;
 use self::why_not::WhyNot;
 use crate::examination::{
-    Additions, Effect, Examination, Followers, Made, Place, Reason, Role, Rule, Start, Subject, Work,
-    first_of_strongest,
+    Additions, Effect, Examination, Followers, Place, Reason, Role, Rule, Start, Subject, Work, first_of_strongest,
 };
 use crate::image::PullPolicy;
 use crate::pod::List;
-use crate::settings::{Coverage, Form};
+use crate::settings::Coverage;
 use crate::shown::shown;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this limit, a user could make
@@ -46,11 +47,23 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
     if uncovered.is_empty() {
         return;
     }
-    match made(examination).and_then(|(made, first)| checks(examination, &uncovered, made, first)) {
-        Ok((additions, checks)) => add_checks(examination, uncovered, additions, checks),
+    match checks(examination, &uncovered) {
+        Ok((additions, checks)) => {
+            for (check, image) in checks.into_iter().zip(uncovered) {
+                let added = Added { name: check.name.to_string(), is_volume: check.list == List::Volumes };
+                find(examination, &image, Effect::Repairable, Ok(added));
+                image.places.push(examination.places.len());
+                examination.places.push(check);
+            }
+            examination.additions = Some(additions);
+        }
         Err(why_not) => {
             let is_warning = action != Coverage::Reject && why_not != WhyNot::TooLarge;
-            report(examination, &uncovered, &Rc::new(why_not), is_warning);
+            let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
+            let why_not = Rc::new(why_not);
+            for image in uncovered {
+                find(examination, &image, effect, Err(Rc::clone(&why_not)));
+            }
         }
     }
 }
@@ -77,19 +90,19 @@ struct Uncovered<'i> {
 fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_app: Option<usize>) -> Option<usize> {
     let guarded = || examination.with_role(places, Role::Guarded);
     let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
-    let covers = |place: &Place<'_>| {
+    let covers = |(_, place): (usize, &Place<'_>)| {
         let is_strong_init = place.list == List::InitContainers && place.policy.now >= strongest;
         (place.role == Role::Check || is_strong_init) && place.gates(work)
     };
-    if places.iter().filter_map(|index| examination.places.get(*index)).any(covers) {
+    if examination.at(places).any(covers) {
         return None;
     }
     let needs_check = |index: usize, place: &Place<'_>| {
         let is_on_every_app = place.start.followers == Followers::Mounting { is_on_every_app: true };
         examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
-    let guarded = guarded().filter(|(index, place)| needs_check(*index, place));
-    first_of_strongest(guarded).map(|(index, _)| index)
+    let needing = guarded().filter(|(index, place)| needs_check(*index, place));
+    first_of_strongest(needing).map(|(index, _)| index)
 }
 
 /// The app containers that are not exempt.
@@ -101,94 +114,47 @@ fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
 
 /// The strongest pull policy of these places, apart from the volumes that no container mounts.
 fn strongest_pull(examination: &Examination<'_>, places: &[usize]) -> Option<PullPolicy> {
-    let places = places.iter().filter_map(|index| examination.places.get(*index));
-    places.filter(|place| place.start.moment.is_some()).map(|place| place.policy.now).max()
+    let pulled = examination.at(places).filter(|(_, place)| place.start.moment.is_some());
+    pulled.map(|(_, place)| place.policy.now).max()
 }
 
-/// What added checks are made of, and the index of the first of them in its list.
+/// The checks of these images.
 ///
 /// # Errors
 /// Why no check is added.
-fn made(examination: &Examination<'_>) -> Result<(Made, usize), WhyNot> {
-    let checks = &examination.settings.image_checks;
-    if checks.coverage != Coverage::Fix {
-        return Err(WhyNot::NotWanted);
-    }
-    if examination.spec.nodes().run_windows() {
-        return Err(WhyNot::Windows);
-    }
-    if checks.form == Form::InitContainer {
-        let (fields, index) = fields::fields(examination)?;
-        return Ok((Made::InitContainers(Box::new(fields)), index));
-    }
-    if let Some(field) = examination.spec.refuses_image_volumes() {
-        return Err(WhyNot::NoImageVolumes { beside: field });
-    }
-    // On the first init container, nothing starts before the volumes are pulled.
-    let first_init = examination.first_init.map(|first_init| vec![first_init]);
-    let mounting = first_init.unwrap_or_else(|| apps(examination).collect());
-    let volumes = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
-    if mounting.is_empty() { Err(WhyNot::NoCarrier) } else { Ok((Made::Volumes(mounting), volumes)) }
-}
-
-/// The checks of these images. `first` is the index of the first check in its list.
-///
-/// # Errors
-/// All checks together are too large.
 fn checks<'o>(
     examination: &Examination<'o>,
     uncovered: &[Uncovered<'_>],
-    made: Made,
-    first: usize,
 ) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
-    let start = match made {
+    let (made, first) = Made::of(examination)?;
+    let (list, mounting, start) = match &made {
         // Only app containers are guarded then, and they start after every init container.
-        Made::InitContainers(_) => Start::of_container(List::InitContainers, first),
-        Made::Volumes(_) => Start::of_volume(examination.first_start(), true),
+        Made::InitContainers(_) => (List::InitContainers, Vec::new(), Start::of_container(List::InitContainers, first)),
+        Made::Volumes(mounting) => (List::Volumes, mounting.clone(), Start::of_volume(examination.first_start(), true)),
     };
-    let size_of_fields = made.size_of_fields();
-    let (mut places, mut size) = (Vec::new(), 0_usize);
-    for ((index, image), name) in (first..).zip(uncovered).zip(free_names(examination)) {
-        let Some(guarded) = examination.places.get(image.guarded) else {
-            continue;
-        };
-        let check = guarded.check(made.list(), index, name, image.policy, start);
-        size = size.saturating_add(size_of_fields).saturating_add(made.size_of_rest(&check));
-        if size > ADDITIONS_MAX {
-            return Err(WhyNot::TooLarge);
-        }
-        places.push(check);
+    let images = (first..).zip(uncovered).zip(free_names(examination));
+    let checks = images.filter_map(|((index, image), name)| {
+        Some(examination.places.get(image.guarded)?.check(list, index, name, image.policy, start))
+    });
+    let checks: Vec<Place<'o>> = checks.collect();
+    // The checks differ in their names and images only. One is measured, because the fields of all may be huge.
+    let size_of_fields = checks.first().map_or(0, |check| {
+        let size_of_mounts = mount(check).to_string().len().saturating_mul(mounting.len());
+        made.entry(check).to_string().len().saturating_add(size_of_mounts)
+    });
+    let sizes = checks.iter().flat_map(|check| [size_of_fields, check.name.len(), check.image.now.len()]);
+    if sizes.fold(0, usize::saturating_add) > ADDITIONS_MAX {
+        return Err(WhyNot::TooLarge);
     }
-    Ok((Additions { made, first, count: places.len() }, places))
+    let entries = checks.iter().map(|check| made.entry(check)).collect();
+    let mounts = checks.iter().map(mount).collect();
+    Ok((Additions { list, first, entries, mounting, mounts }, checks))
 }
 
-/// Adds the checks of these images, with a finding for each.
-fn add_checks<'o>(
-    examination: &mut Examination<'o>,
-    uncovered: Vec<Uncovered<'_>>,
-    additions: Additions,
-    checks: Vec<Place<'o>>,
-) {
-    let is_volume = additions.made.list() == List::Volumes;
-    for (check, image) in checks.into_iter().zip(uncovered) {
-        let added = Added { name: check.name.to_string(), is_volume };
-        let waiting = examination.waiting(image.guarded);
-        let missing = Missing { policy: image.policy, waiting, added: Ok(added) };
-        examination.find(image.guarded, Subject::Check, Effect::Repairable, missing);
-        image.places.push(examination.places.len());
-        examination.places.push(check);
-    }
-    examination.additions = Some(additions);
-}
-
-/// Reports these images.
-fn report(examination: &mut Examination<'_>, uncovered: &[Uncovered<'_>], why_not: &Rc<WhyNot>, is_warning: bool) {
-    let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
-    for image in uncovered {
-        let waiting = examination.waiting(image.guarded);
-        let missing = Missing { policy: image.policy, waiting, added: Err(Rc::clone(why_not)) };
-        examination.find(image.guarded, Subject::Check, effect, missing);
-    }
+/// Adds a finding about an image that is not covered. `added` is the check that is added, or why none is.
+fn find(examination: &mut Examination<'_>, image: &Uncovered<'_>, effect: Effect, added: Result<Added, Rc<WhyNot>>) {
+    let missing = Missing { policy: image.policy, waiting: examination.waiting(image.guarded), added };
+    examination.findings.add(image.guarded, Rule::MissingCheck, Subject::Check, effect, missing);
 }
 
 /// An image is not covered.
@@ -210,10 +176,6 @@ struct Added {
 }
 
 impl Reason for Missing {
-    fn rule(&self) -> Rule {
-        Rule::MissingCheck
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         format!("{} pulls {} but no image check pulls it first", place.shown_name(), place.shown_image())
     }

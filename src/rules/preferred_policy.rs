@@ -12,16 +12,15 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
     if examination.request.operation == Operation::PodUpdate {
         return;
     }
-    for index in 0..examination.places.len() {
-        let Some(place) = examination.places.get_mut(index).filter(|place| place.takes_part()) else {
-            continue;
-        };
+    let places = examination.places.iter_mut().enumerate();
+    for (index, place) in places.filter(|(_, place)| place.takes_part()) {
         let may_be_always = place.policy.now == PullPolicy::IfNotPresent
             && place.settings.forbid_always.is_none()
             && place.reference.is_ok_and(|image| image.digest().is_none() && !image.is_image_id());
         if let Some(pattern) = place.settings.prefer_always.filter(|_| may_be_always) {
             place.policy.set(PullPolicy::Always, Rule::PreferredPolicy);
-            examination.find(index, Subject::PullPolicy, Effect::Preference, NotPreferred(pattern));
+            let reason = NotPreferred(pattern);
+            examination.findings.add(index, Rule::PreferredPolicy, Subject::PullPolicy, Effect::Preference, reason);
         }
     }
 }
@@ -31,10 +30,6 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
 struct NotPreferred<'o>(&'o Pattern);
 
 impl Reason for NotPreferred<'_> {
-    fn rule(&self) -> Rule {
-        Rule::PreferredPolicy
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         format!("{} but images.preferAlways has {}", place.pulls(), self.0.as_str())
     }

@@ -19,8 +19,7 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
         return;
     }
     for places in images {
-        let pulls = places.iter().filter_map(|index| examination.places.get(*index));
-        let Some(pulled) = pulls.filter_map(|place| pulled(place, pull_once)).min() else {
+        let Some(pulled) = examination.at(places).filter_map(|(_, place)| pulled(place, pull_once)).min() else {
             continue;
         };
         for index in places {

@@ -10,7 +10,7 @@ mod platform;
 use std::collections::BTreeMap;
 
 use self::no_answer::{NoAnswer, action};
-use self::platform::{MissingPlatform, missing};
+use self::platform::missing;
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{PullPolicy, Reference};
 use crate::lookup::{Class, Client, Failure, Question, Session};
@@ -24,9 +24,10 @@ const ORDER: [List; 4] = [List::Containers, List::InitContainers, List::Ephemera
 
 /// Looks up the images that the settings select, and does what the settings demand.
 pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client) {
-    let platforms = match examination.settings.registry.platform {
+    let platform = examination.settings.registry.platform;
+    let platforms = match platform {
         Platform::Off => Platforms::default(),
-        Platform::Warn | Platform::Reject => examination.spec.nodes().platforms(),
+        Platform::Warn | Platform::Reject => examination.spec.nodes().platforms(examination.request.kind.spec_path()),
     };
     let mut session = Session::new(client);
     for image in images(examination, !platforms.wanted.is_empty()) {
@@ -40,7 +41,13 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
         let pinned = pin(examination, &image, &digest);
         match missing(&mut session, &image, &digest, &platforms) {
             Ok(None) => {}
-            Ok(Some(missing)) => report_missing(examination, &image, missing, &platforms),
+            Ok(Some(missing)) => {
+                // It is reported at the first place with this image.
+                let effect = if platform == Platform::Warn { Effect::OnlyWarning } else { Effect::NotRepairable };
+                if let Some(first) = image.places.first() {
+                    examination.findings.add(*first, Rule::Registry, Subject::Image, effect, missing);
+                }
+            }
             Err(failure) => {
                 // A pinned image is named as it is pinned, because a second run sees that name.
                 let name = pinned.as_ref().unwrap_or(&image.normalised);
@@ -80,9 +87,7 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
     let mut images: Vec<Image> = Vec::new();
     let places = || examination.places.iter().enumerate().filter(|(_, place)| place.takes_part());
     for (index, place) in ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list)) {
-        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
-            continue;
-        };
+        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else { continue };
         // `Verify` asks for digests too, because the registry may have deleted them.
         if reference.digest().is_some() && lookup.pins && !with_platforms {
             continue;
@@ -134,31 +139,9 @@ fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option
         let reason = Unpinned { with_tag, digest: digest.to_owned(), policy };
         place.image.set(pinned.into(), Rule::Registry);
         place.policy.set(policy, Rule::Registry);
-        examination.find(*index, Subject::Image, Effect::Repairable, reason);
+        examination.findings.add(*index, Rule::Registry, Subject::Image, Effect::Repairable, reason);
     }
     name
-}
-
-/// Reports a platform that an image doesn't have, at the first place with this image.
-fn report_missing(
-    examination: &mut Examination<'_>,
-    image: &Image,
-    missing: MissingPlatform,
-    platforms: &Platforms<'_>,
-) {
-    let spec = examination.request.kind.spec_path();
-    let mut fields = String::new();
-    for field in &platforms.fields {
-        let or = if fields.is_empty() { "" } else { " or " };
-        fields.extend([or, spec, ".", field]);
-    }
-    let effect = match examination.settings.registry.platform {
-        Platform::Warn => Effect::OnlyWarning,
-        Platform::Off | Platform::Reject => Effect::NotRepairable,
-    };
-    if let Some(first) = image.places.first() {
-        examination.find(*first, Subject::Image, effect, missing.reason(fields));
-    }
 }
 
 /// Does what the settings demand after a failed lookup. Each place has its own settings, because two tags of one digest may
@@ -181,16 +164,13 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
         })
     };
     for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
-        let places = image.places.iter().copied();
-        let places = places.filter(|index| examination.places.get(*index).and_then(demanded) == Some(action));
-        let places: Vec<usize> = places.collect();
-        let Some(first) = places.first() else {
-            continue;
-        };
+        let demand = |index: &usize| examination.places.get(*index).and_then(demanded) == Some(action);
+        let places: Vec<usize> = image.places.iter().copied().filter(demand).collect();
+        let Some(first) = places.first() else { continue };
         let done = match action {
             Action::Reject => {
                 let effect = Effect::NotRepairable;
-                examination.find(*first, Subject::Image, effect, NoAnswer(failure));
+                examination.findings.add(*first, Rule::Registry, Subject::Image, effect, NoAnswer(failure));
                 Action::Reject
             }
             Action::UseCached => use_cached(examination, &places, failure),
@@ -205,13 +185,17 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
 fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
     let mut action = Action::KeepTag;
     for index in places {
-        let Some(place) = examination.places.get_mut(*index) else {
-            continue;
-        };
+        let Some(place) = examination.places.get_mut(*index) else { continue };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
             place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
             action = Action::UseCached;
-            examination.find(*index, Subject::PullPolicy, Effect::Repairable, NoDigest(failure));
+            examination.findings.add(
+                *index,
+                Rule::Registry,
+                Subject::PullPolicy,
+                Effect::Repairable,
+                NoDigest(failure),
+            );
         }
     }
     action
@@ -226,10 +210,6 @@ struct Unpinned {
 }
 
 impl Reason for Unpinned {
-    fn rule(&self) -> Rule {
-        Rule::Registry
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         format!("{} pulls {} by its tag", place.shown_name(), place.shown_image())
     }
@@ -244,10 +224,6 @@ impl Reason for Unpinned {
 struct NoDigest(Failure);
 
 impl Reason for NoDigest {
-    fn rule(&self) -> Rule {
-        Rule::Registry
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         format!("{} but its registry gives no digest", place.pulls())
     }

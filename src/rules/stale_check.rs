@@ -21,8 +21,15 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     let others = || examination.places.iter().filter(|place| !is_check(place));
     let now = others().filter(|place| place.is_changed()).map(Place::same_image);
     let used: BTreeSet<_> = others().map(Place::same_image_before).chain(now).collect();
-    let is_stale =
-        |check: &Place<'_>| !used.contains(&check.same_image_before()) && !used.contains(&check.same_image());
+    let exempt = others().filter(|place| place.role == Role::Exempt);
+    let exempt: BTreeSet<_> = exempt.map(Place::same_image_before).collect();
+    let is_stale = |check: &Place<'_>| {
+        let images = [check.same_image_before(), check.same_image()];
+        // `Pin` gives a check a digest, and an exempt place keeps its tag.
+        let has_exempt_tag =
+            images.iter().filter_map(|image| image.split_once('@')).any(|(tag, _)| exempt.contains(tag));
+        !has_exempt_tag && !images.iter().any(|image| used.contains(image))
+    };
     let checks = examination.places.iter().enumerate().filter(|(_, place)| is_check(place) && is_stale(place));
     let stale: Vec<_> = checks.collect();
     if stale.is_empty() {
@@ -42,13 +49,10 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         }
     }
     let is_update = examination.request.operation == Operation::PodUpdate;
-    let mut reasons = Vec::new();
     for (index, check) in stale {
         let other_spelling = normalised(check).and_then(|image| spellings.get(&image)?.clone());
-        reasons.push((index, Stale { other_spelling, is_update }));
-    }
-    for (index, reason) in reasons {
-        examination.find(index, Subject::Image, Effect::OnlyWarning, reason);
+        let reason = Stale { other_spelling, is_update };
+        examination.findings.add(index, Rule::StaleCheck, Subject::Image, Effect::OnlyWarning, reason);
     }
 }
 
@@ -62,10 +66,6 @@ struct Stale {
 }
 
 impl Reason for Stale {
-    fn rule(&self) -> Rule {
-        Rule::StaleCheck
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let (name, image) = (place.shown_name(), place.shown_image());
         format!("{name} pulls {image}, which nothing else in the Pod uses")

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::image::PullPolicy;
+use crate::json::{elements, text};
 use crate::pod::List;
 use crate::request::Operation;
 
@@ -32,9 +33,7 @@ const REASONS: [(&str, &str); 7] = [
 pub(super) fn find(examination: &mut Examination<'_>) {
     let request = examination.request;
     let is_audit = request.operation == Operation::PodCreate && request.names_no_user;
-    let Some(status) = request.object.get("status").filter(|_| is_audit) else {
-        return;
-    };
+    let Some(status) = request.object.get("status").filter(|_| is_audit) else { return };
     // The kubelet leaves an init container that never started in the state `waiting`, even after the Pod has failed.
     if matches!(text(status, "phase"), Some("Succeeded" | "Failed")) {
         return;
@@ -43,7 +42,6 @@ pub(super) fn find(examination: &mut Examination<'_>) {
     for (index, place) in examination.places.iter().enumerate() {
         places.entry((place.list, &*place.name)).or_insert((index, place));
     }
-    let mut findings = Vec::new();
     for (list, statuses, condition) in [
         (List::InitContainers, "initContainerStatuses", "Initialized"),
         (List::Containers, "containerStatuses", "ContainersReady"),
@@ -52,19 +50,12 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         let mut seen = BTreeSet::new();
         for (entry, container) in elements(status, statuses).iter().enumerate() {
             // A person may have written several entries about one container. The first one counts.
-            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else {
-                continue;
-            };
-            let Some((index, place)) = places.get(&(list, name)).copied() else {
-                continue;
-            };
+            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else { continue };
+            let Some((index, place)) = places.get(&(list, name)).copied() else { continue };
             let reason = container.pointer("/state/waiting/reason").and_then(Value::as_str);
             let reason = REASONS.iter().find(|(known, _)| Some(*known) == reason);
-            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else {
-                continue;
-            };
-            let volumes = place.mounts.iter();
-            let volumes = volumes.filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
+            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else { continue };
+            let volumes = place.mounts.iter().filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
             let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());
             for place in [place].into_iter().chain(volumes.map(|(_, place)| *place)) {
                 images.insert(place.shown_image().into_owned());
@@ -74,21 +65,10 @@ pub(super) fn find(examination: &mut Examination<'_>) {
             }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
             let stuck = Stuck { reason, help, images, never, since: since.clone() };
-            findings.push((index, Subject::Status { path, reason }, stuck));
+            let subject = Subject::Status { path, reason };
+            examination.findings.add(index, Rule::StuckPull, subject, Effect::IgnoredByFix, stuck);
         }
     }
-    for (index, subject, stuck) in findings {
-        examination.find(index, subject, Effect::IgnoredByFix, stuck);
-    }
-}
-
-/// A member that is a string. The status is the kubelet's: a part with another shape is left out.
-fn text<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
-    object.get(key).and_then(Value::as_str)
-}
-
-fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The time of a condition's last transition. None if it is not written as the API server writes a time.
@@ -124,10 +104,6 @@ fn joined(texts: &BTreeSet<String>, separator: &str) -> String {
 }
 
 impl Reason for Stuck {
-    fn rule(&self) -> Rule {
-        Rule::StuckPull
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let images = joined(&self.images, " or ");
         let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();

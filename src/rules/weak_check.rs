@@ -3,8 +3,7 @@
 //! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then asks the registry. If the
 //! registry fails, the container hangs in `ImagePullBackOff` (agent-stack-k8s#846).
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use crate::examination::{
     Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work, first_of_strongest,
@@ -79,7 +78,7 @@ fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: usize) {
     if let Some(check) = examination.places.get_mut(check) {
         check.policy.set(weak.needed, Rule::WeakCheck);
     }
-    examination.find(check, Subject::PullPolicy, Effect::Repairable, weak);
+    examination.findings.add(check, Rule::WeakCheck, Subject::PullPolicy, Effect::Repairable, weak);
 }
 
 /// The checks of one image.
@@ -102,11 +101,12 @@ struct Pulled {
 
 impl Checks {
     fn of(examination: &Examination<'_>, places: &[usize]) -> Self {
-        // A heap, because `sort` would make the module ten times as much larger.
-        let (mut by_moment, mut on_apps) = (BinaryHeap::new(), BTreeMap::new());
+        let (mut by_moment, mut on_apps) = (BTreeMap::new(), BTreeMap::new());
         for (index, check) in examination.with_role(places, Role::Check) {
             match check.start.followers {
-                Followers::From(from) => by_moment.push(Reverse((from, index))),
+                Followers::From(from) => {
+                    by_moment.insert((from, index), check.policy.now);
+                }
                 Followers::Mounting { .. } => {
                     on_apps.insert(check.name.to_string(), index);
                 }
@@ -114,13 +114,9 @@ impl Checks {
             }
         }
         let mut pulled: Vec<Pulled> = Vec::new();
-        while let Some(Reverse((from, index))) = by_moment.pop() {
-            let policy = examination.places.get(index).map(|check| check.policy.now);
-            let (mut first, mut strongest) = (index, policy.unwrap_or(PullPolicy::Never));
-            if let Some(before) = pulled.last() {
-                first = first.min(before.first);
-                strongest = strongest.max(before.strongest);
-            }
+        for ((from, index), policy) in by_moment {
+            let before = pulled.last().copied().unwrap_or(Pulled { from, first: index, strongest: policy });
+            let (first, strongest) = (before.first.min(index), before.strongest.max(policy));
             pulled.push(Pulled { from, first, strongest });
         }
         Self { pulled, on_apps }
@@ -151,10 +147,6 @@ struct Weak {
 }
 
 impl Reason for Weak {
-    fn rule(&self) -> Rule {
-        Rule::WeakCheck
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         let (guarded, needed) = (shown(&self.guarded), self.needed.as_str());
         format!("{} but {guarded} pulls it with {needed}", place.pulls())

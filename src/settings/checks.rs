@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{NamePattern, value};
@@ -17,7 +17,7 @@ const PREFIX_MAX: usize = 58;
 pub struct Checks {
     /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
     /// of added checks start with the first prefix.
-    #[serde(deserialize_with = "value::prefixes")]
+    #[serde(deserialize_with = "prefixes")]
     pub name_prefixes: Vec<Prefix>,
     /// What happens to an image that needs a check and has none, in a Pod that has image checks.
     pub coverage: Coverage,
@@ -60,6 +60,12 @@ impl Checks {
     pub(crate) fn first_prefix(&self) -> &str {
         self.name_prefixes.first().map_or("imagecheck-", |prefix| &prefix.0)
     }
+}
+
+/// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
+fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
+    let prefixes: Vec<Prefix> = value::list(source)?;
+    Ok(if prefixes.is_empty() { Checks::default().name_prefixes } else { prefixes })
 }
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
@@ -154,10 +160,10 @@ impl Template {
             ("restartPolicyRules", container.restart_policy_rules.is_some(), ends),
             ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
         ];
-        let forbidden = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
-        let forbidden = forbidden.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let set = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
+        let problems = set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
         let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
-        forbidden.chain((!has_command).then(|| missing.to_owned())).collect()
+        problems.chain((!has_command).then(|| missing.to_owned())).collect()
     }
 }

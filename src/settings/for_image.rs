@@ -18,7 +18,7 @@ pub(crate) struct ForImage<'s> {
     /// The pattern of `images.forbidNever`.
     pub(crate) forbid_never: Option<&'s Pattern>,
     /// How the image is looked up. None if it is not.
-    pub(crate) lookup: Option<ImageLookup>,
+    pub(crate) lookup: Option<ImageLookup<'s>>,
 }
 
 impl Settings {
@@ -28,7 +28,7 @@ impl Settings {
             return ForImage::default();
         }
         let names = Names::of(image);
-        let first = |patterns| first(patterns, &names);
+        let first = |patterns| names.first_match(patterns);
         let images = &self.images;
         ForImage {
             exempt: first(&self.exempt.images),
@@ -54,9 +54,4 @@ impl Settings {
         ];
         lists.into_iter().any(|patterns| !patterns.is_empty())
     }
-}
-
-/// The first pattern that matches an image.
-pub(super) fn first<'s>(patterns: &'s [Pattern], names: &Names) -> Option<&'s Pattern> {
-    patterns.iter().find(|pattern| pattern.matches(names))
 }

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::for_image::first;
 use super::value;
 use crate::image::{Names, Pattern};
 
@@ -116,14 +115,13 @@ pub enum Platform {
 
 /// How one image is looked up, and what happens after each kind of failure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ImageLookup {
+pub(crate) struct ImageLookup<'s> {
     /// Whether the digest is written into the Pod.
     pub(crate) pins: bool,
-    pub(crate) on_not_found: Action,
-    pub(crate) on_denied: Action,
-    pub(crate) on_rate_limited: Action,
-    pub(crate) on_unreachable: Action,
-    pub(crate) on_unknown: Action,
+    /// The settings for all images.
+    pub(crate) registry: &'s Registry,
+    /// The settings for this image. They come first.
+    pub(crate) own: Option<&'s Override>,
 }
 
 impl Registry {
@@ -134,21 +132,13 @@ impl Registry {
     }
 
     /// How an image is looked up. None if it is not.
-    pub(super) fn for_image(&self, names: &Names) -> Option<ImageLookup> {
-        first(&self.images, names)?;
-        if first(&self.skip_images, names).is_some() {
+    pub(super) fn for_image(&self, names: &Names) -> Option<ImageLookup<'_>> {
+        names.first_match(&self.images)?;
+        if names.first_match(&self.skip_images).is_some() {
             return None;
         }
-        let own = self.overrides.iter().find(|entry| first(&entry.images, names).is_some());
-        let own = own.cloned().unwrap_or_default();
-        let lookup = own.lookup.unwrap_or(self.lookup);
-        (lookup != Lookup::Off).then(|| ImageLookup {
-            pins: lookup == Lookup::Pin,
-            on_not_found: own.on_not_found.unwrap_or(self.on_not_found),
-            on_denied: own.on_denied.unwrap_or(self.on_denied),
-            on_rate_limited: own.on_rate_limited.unwrap_or(self.on_rate_limited),
-            on_unreachable: own.on_unreachable.unwrap_or(self.on_unreachable),
-            on_unknown: own.on_unknown.unwrap_or(self.on_unknown),
-        })
+        let own = self.overrides.iter().find(|entry| names.first_match(&entry.images).is_some());
+        let lookup = own.and_then(|own| own.lookup).unwrap_or(self.lookup);
+        (lookup != Lookup::Off).then_some(ImageLookup { pins: lookup == Lookup::Pin, registry: self, own })
     }
 }

@@ -4,20 +4,17 @@
 //! It also reads a list into a struct.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-use super::Settings;
-use super::checks::{Checks, Prefix};
-
-/// Reads the settings.
+/// Reads settings.
 ///
 /// # Errors
 /// The path of the first value that can't be read, and what is allowed there.
-pub(super) fn read(tree: &Value) -> Result<Settings, String> {
+pub(super) fn read<T: DeserializeOwned + Default>(tree: &Value) -> Result<T, String> {
     if is_unset(tree) {
-        return Ok(Settings::default());
+        return Ok(T::default());
     }
     serde_path_to_error::deserialize(SettingsValue(tree)).map_err(|error| {
         let path = error.path().to_string();
@@ -38,12 +35,6 @@ where
 {
     let elements = Vec::<Element<T>>::deserialize(source)?;
     Ok(elements.into_iter().filter_map(|element| element.0).collect())
-}
-
-/// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
-pub(super) fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
-    let prefixes: Vec<Prefix> = list(source)?;
-    Ok(if prefixes.is_empty() { Checks::default().name_prefixes } else { prefixes })
 }
 
 /// An element of a list of strings. None for `""`, which forms leave behind.
@@ -99,8 +90,8 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         match self.0 {
             Value::Object(map) => {
                 let is_set = |key: &str, value| !is_unset(value) || !fields.contains(&key);
-                let members = map.iter().filter(|(key, value)| is_set(key, value));
-                let members = members.map(|(key, value)| (&**key, Self(value)));
+                let set = map.iter().filter(|(key, value)| is_set(key, value));
+                let members = set.map(|(key, value)| (&**key, Self(value)));
                 visitor.visit_map(MapDeserializer::new(members))
             }
             _ => Err(Error::custom("must be an object")),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::why_not::WhyNot;
 use crate::examination::{Examination, Place, Role};
-use crate::json;
+use crate::json::{self, elements, text};
 use crate::pod::List;
 use crate::settings::Template;
 
@@ -72,9 +72,7 @@ fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>>
 fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Container>, String> {
     let has_profile = examination.metadata.has_app_armor_profile(&check.name);
     let is_copyable = |entry: &&Value| runs_program_of_mount(entry) && !has_profile;
-    let Some(entry) = check.entry().filter(is_copyable) else {
-        return Ok(None);
-    };
+    let Some(entry) = check.entry().filter(is_copyable) else { return Ok(None) };
     let uses_environment = uses_environment(entry);
     // The requests of a check could exceed those of the whole Pod, and the API server would refuse the Pod.
     let has_resources = !examination.spec.has_resources();
@@ -105,15 +103,13 @@ fn uses_environment(check: &Value) -> bool {
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an absolute path at or below a
 /// mount path. Any other program comes from the check's own image, and the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
-    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else {
-        return false;
-    };
+    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else { return false };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }
     let program = path_parts(program);
     elements(check, "volumeMounts").iter().any(|mount| {
-        let folder = path_parts(text(mount, "mountPath"));
+        let folder = path_parts(text(mount, "mountPath").unwrap_or_default());
         !folder.is_empty() && program.starts_with(&folder)
     })
 }
@@ -121,15 +117,6 @@ fn runs_program_of_mount(check: &Value) -> bool {
 /// The parts of a path, without empty parts and `.`.
 fn path_parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
-}
-
-fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// A text of an object. Empty if it is missing.
-fn text<'v>(object: &'v Value, key: &str) -> &'v str {
-    object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Checks that the template's volumes are in the Pod, and that `last_named` has filled them.
@@ -142,21 +129,19 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
     if last_named.is_none() && !mounts.is_empty() && !examination.settings.image_checks.after.is_empty() {
         return Err(WhyNot::NoneBefore);
     }
-    let volumes = examination.spec.list(List::Volumes).unwrap_or_default();
-    let volumes = volumes.iter().filter_map(|volume| volume.get("name"));
     // The controller of a StatefulSet makes a volume of each claim template.
-    let claims = examination.request.object.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-    let claims = claims.into_iter().flatten().filter_map(|claim| claim.pointer("/metadata/name"));
-    let names: Vec<&str> = volumes.chain(claims).filter_map(Value::as_str).collect();
-    let devices = devices.iter().map(|device| &*device.name);
-    let mut volumes = mounts.iter().map(|mount| &*mount.name).chain(devices);
-    let last_named = last_named.and_then(Place::entry);
-    let last_named = last_named.map_or(&[][..], |entry| elements(entry, "volumeMounts"));
-    if let Some(volume) = volumes.find(|volume| !names.contains(volume)) {
-        let filled = last_named.iter().map(|mount| text(mount, "name").to_owned()).collect();
+    let spec = examination.request.object.get("spec");
+    let claims = spec.map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates")).iter();
+    let of_claims = claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
+    let names: Vec<&str> = examination.spec.volume_names().chain(of_claims).collect();
+    let mounted = mounts.iter().map(|mount| &*mount.name);
+    let mut used = mounted.chain(devices.iter().map(|device| &*device.name));
+    let filled = last_named.and_then(Place::entry).map_or(&[][..], |entry| elements(entry, "volumeMounts"));
+    if let Some(volume) = used.find(|volume| !names.contains(volume)) {
+        let filled = filled.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
         return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
     }
-    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, last_named))
+    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, filled))
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as these mounts.
@@ -164,10 +149,10 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
 /// # Errors
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
-    let wanted = [&mount.sub_path, &mount.sub_path_expr];
-    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
-    let of_volume = mounts.iter().filter(|other| text(other, "name") == mount.name);
-    let paths: Vec<[&str; 2]> = of_volume.map(|other| [text(other, "subPath"), text(other, "subPathExpr")]).collect();
+    let wanted = [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
+    let of_volume = mounts.iter().filter(|other| text(other, "name") == Some(&mount.name));
+    let paths: Vec<[&str; 2]> =
+        of_volume.map(|other| ["subPath", "subPathExpr"].map(|key| text(other, key).unwrap_or_default())).collect();
     match paths.first() {
         Some(&[path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use crate::examination::{Examination, MOUNT_FOLDER};
-use crate::pod::List;
+use super::made::MOUNT_FOLDER;
+use crate::examination::Examination;
 use crate::settings::Form;
 
 /// The free names: no container and no volume has them. If added checks are volumes, no container mounts anything at their
@@ -16,12 +14,13 @@ pub(super) fn free_names<'e>(examination: &'e Examination<'_>) -> impl Iterator<
     let prefix = examination.settings.image_checks.first_prefix();
     let places = examination.places.iter();
     let names = places.clone().map(|place| &*place.name);
-    let volumes = examination.spec.list(List::Volumes).unwrap_or_default().iter();
-    let volumes = volumes.filter_map(|volume| volume.get("name").and_then(Value::as_str));
     let mounts_volumes = examination.settings.image_checks.form == Form::ImageVolume;
     let mounts = places.filter(|_| mounts_volumes).flat_map(|place| &place.mounts);
     let mounted = mounts.filter_map(|mount| mount.path.strip_prefix(MOUNT_FOLDER));
-    let numbers = names.chain(volumes).chain(mounted).filter_map(|name| number(name.strip_prefix(prefix)?));
+    let numbers = names
+        .chain(examination.spec.volume_names())
+        .chain(mounted)
+        .filter_map(|name| number(name.strip_prefix(prefix)?));
     let mut taken = BTreeSet::new();
     taken.extend(numbers);
     (0_usize..).filter(move |number| !taken.contains(number)).map(move |number| format!("{prefix}{number}"))

@@ -40,7 +40,6 @@ pub(super) enum WhyNot {
     },
     /// The init container that fills the volume mounts another folder of it than the template.
     OtherSubPath {
-        /// The volume.
         volume: String,
         /// The `subPath` of the init container's mount.
         sub_path: String,

@@ -1,18 +1,22 @@
 //! Lookups that gave no answer, and what the settings demand.
 
-use crate::examination::{Place, Reason, Rule};
+use crate::examination::{Place, Reason};
 use crate::lookup::{Class, Failure};
 use crate::settings::{Action, ImageLookup};
 
 /// What the settings demand after a failure of this class.
-pub(super) const fn action(lookup: ImageLookup, class: Class) -> Action {
-    match class {
-        Class::NotFound => lookup.on_not_found,
-        Class::Denied => lookup.on_denied,
-        Class::RateLimited => lookup.on_rate_limited,
-        Class::Unreachable => lookup.on_unreachable,
-        Class::NoName | Class::Unknown | Class::NotGranted | Class::Limit => lookup.on_unknown,
-    }
+pub(super) fn action(lookup: ImageLookup<'_>, class: Class) -> Action {
+    let (registry, own) = (lookup.registry, lookup.own);
+    let (of_image, of_all) = match class {
+        Class::NotFound => (own.and_then(|own| own.on_not_found), registry.on_not_found),
+        Class::Denied => (own.and_then(|own| own.on_denied), registry.on_denied),
+        Class::RateLimited => (own.and_then(|own| own.on_rate_limited), registry.on_rate_limited),
+        Class::Unreachable => (own.and_then(|own| own.on_unreachable), registry.on_unreachable),
+        Class::NoName | Class::Unknown | Class::NotGranted | Class::Limit => {
+            (own.and_then(|own| own.on_unknown), registry.on_unknown)
+        }
+    };
+    of_image.unwrap_or(of_all)
 }
 
 /// There is no answer, and the setting for this failure is `Reject`.
@@ -20,10 +24,6 @@ pub(super) const fn action(lookup: ImageLookup, class: Class) -> Action {
 pub(super) struct NoAnswer(pub(super) Failure);
 
 impl Reason for NoAnswer {
-    fn rule(&self) -> Rule {
-        Rule::Registry
-    }
-
     fn problem(&self, place: &Place<'_>) -> String {
         format!("{}'s image {} {}", place.shown_name(), place.shown_image(), self.0.problem())
     }

@@ -3,7 +3,7 @@
 use oci_spec::image::Platform;
 
 use super::Image;
-use crate::examination::{Place, Reason, Rule};
+use crate::examination::{Place, Reason};
 use crate::lookup::{Class, Failure, Session};
 use crate::pod::Platforms;
 use crate::shown::shown;
@@ -18,13 +18,8 @@ pub(super) struct MissingPlatform {
     wanted: String,
     /// The platforms of the image's index. None if the index has the platform, and the registry lost its manifest.
     has: Option<Vec<String>>,
-}
-
-impl MissingPlatform {
-    /// The reason of the finding. `fields` are the paths of the fields that ask for platforms, in words.
-    pub(super) fn reason(self, fields: String) -> impl Reason {
-        Missing { platform: self, fields }
-    }
+    /// The paths of the fields that ask for platforms, in words.
+    fields: String,
 }
 
 /// The first wanted platform that an image doesn't have: its index needs an entry for it, and the registry the manifest that
@@ -43,9 +38,7 @@ pub(super) fn missing(
         return Ok(None);
     }
     let name = |digest: &str| [&image.repository, "@", digest].concat();
-    let Some(index) = session.index(image.question(&name(digest)))? else {
-        return Ok(None);
-    };
+    let Some(index) = session.index(image.question(&name(digest)))? else { return Ok(None) };
     let entries = index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
     let entries: Vec<_> = entries.filter(|(_, platform)| !is_attestation(platform)).collect();
     if entries.is_empty() {
@@ -58,9 +51,12 @@ pub(super) fn missing(
             exists = exists || has_manifest(session, image, &name(entry.digest().as_ref()))?;
         }
         if !exists {
-            let has = entries.iter().map(|(_, platform)| name_of(platform));
-            let has = fitting.is_empty().then(|| has.collect());
-            return Ok(Some(MissingPlatform { wanted: wanted.to_string(), has }));
+            let has = fitting.is_empty().then(|| entries.iter().map(|(_, platform)| name_of(platform)).collect());
+            return Ok(Some(MissingPlatform {
+                wanted: wanted.to_string(),
+                has,
+                fields: platforms.fields.join(" or "),
+            }));
         }
     }
     Ok(None)
@@ -89,20 +85,10 @@ fn name_of(platform: &Platform) -> String {
     }
 }
 
-#[derive(Debug)]
-struct Missing {
-    platform: MissingPlatform,
-    fields: String,
-}
-
-impl Reason for Missing {
-    fn rule(&self) -> Rule {
-        Rule::Registry
-    }
-
+impl Reason for MissingPlatform {
     fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image, wanted) = (place.shown_name(), place.shown_image(), shown(&self.platform.wanted));
-        match &self.platform.has {
+        let (name, image, wanted) = (place.shown_name(), place.shown_image(), shown(&self.wanted));
+        match &self.has {
             Some(has) => {
                 let has: Vec<_> = has.iter().take(SHOWN_MAX).map(|platform| shown(platform)).collect();
                 format!("{name}'s image {image} has {} only, but the Pod asks for {wanted}", has.join(", "))
@@ -112,8 +98,8 @@ impl Reason for Missing {
     }
 
     fn help(&self, _: &Place<'_>) -> String {
-        let wanted = shown(&self.platform.wanted);
-        match self.platform.has {
+        let wanted = shown(&self.wanted);
+        match self.has {
             Some(_) => format!("build it for {wanted}, or change {}", self.fields),
             None => format!("push the image for {wanted} again"),
         }

@@ -162,13 +162,14 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is stale if no place that is no image check has its image, neither as it came in nor now.
+/// A check is stale if no place that is no image check has its image, neither as it came in nor now. An exempt place keeps the
+/// tag that its check had before a digest was written into the check.
 fn finds_stale_checks(repaired: &Repaired) -> Kept {
     let findings = repaired.observed.list("findings");
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
     let used = |pod: &Pod, check: &Place| {
         let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
-        others.any(|place| place.is_same_image(check))
+        others.any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
     };
     let stale = repaired
         .pairs()
