@@ -14,16 +14,13 @@ use crate::workspace;
 /// The registries themselves.
 pub(crate) struct Registries;
 
-/// The longest wait for a connection to a registry, or for its answer.
-const TIMEOUT_SECONDS: &str = "10";
-
 impl Registry for Registries {
     fn answer(&self, question: &Question) -> Result<String, String> {
         let (command, image) = match question {
             Question::OciManifestDigest { image } => ("digest", image),
             Question::OciManifest { image } => ("manifest", image),
         };
-        let answer = run([command, TIMEOUT_SECONDS, image]);
+        let answer = run([command, image]);
         answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }
 }

@@ -19,19 +19,22 @@ use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
 use serde_json::json;
 
+/// The longest wait for a connection to a registry, and for each part of its answer.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
 /// The digest of an image, as JSON.
-pub(crate) async fn digest(image: &str, time_limit: Duration) -> Result<String> {
+pub(crate) async fn digest(image: &str) -> Result<String> {
     let image: Reference = image.parse()?;
-    let client = client(image.registry(), time_limit).map_err(as_a_host)?;
+    let client = client(image.registry()).map_err(as_a_host)?;
     let credentials = credentials(image.registry());
     let digest = client.fetch_manifest_digest(&image, &credentials).await;
     Ok(json!({ "digest": digest.map_err(as_a_host)? }).to_string())
 }
 
 /// The manifest or index of an image, as JSON.
-pub(crate) async fn manifest(image: &str, time_limit: Duration) -> Result<String> {
+pub(crate) async fn manifest(image: &str) -> Result<String> {
     let image: Reference = image.parse()?;
-    let client = client(image.registry(), time_limit).map_err(as_a_host)?;
+    let client = client(image.registry()).map_err(as_a_host)?;
     let credentials = credentials(image.registry());
     let manifest = client.pull_manifest(&image, &credentials).await;
     Ok(json!(manifest.map_err(as_a_host)?.0).to_string())
@@ -43,15 +46,15 @@ fn as_a_host(error: OciDistributionError) -> anyhow::Error {
     anyhow!(error).context(text)
 }
 
-/// A client for one registry. The time limit applies to a connection and to each read.
-pub(crate) fn client(registry: &str, time_limit: Duration) -> Result<Client, OciDistributionError> {
+/// A client for one registry.
+pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
     // It is no error if the cryptography is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // `Client::new` would panic if the system has no CA certificates.
     Client::try_from(ClientConfig {
         protocol: if is_on_loopback(registry) { ClientProtocol::Http } else { ClientProtocol::Https },
-        connect_timeout: Some(time_limit),
-        read_timeout: Some(time_limit),
+        connect_timeout: Some(TIME_LIMIT),
+        read_timeout: Some(TIME_LIMIT),
         ..ClientConfig::default()
     })
 }

@@ -1,17 +1,14 @@
 //! The client of registries, with the client crate that Kubewarden uses. It is a program of its own, because it is
 //! compiled for a minute, and only lookups and `cargo xtask push` need it: `xtask` compiles and runs it.
 //!
-//! - `registry-client digest SECONDS IMAGE` prints `{"digest":"sha256:..."}`
-//! - `registry-client manifest SECONDS IMAGE` prints the manifest or index
-//! - `registry-client push SECONDS MODULE URI ANNOTATIONS` prints the module's immutable reference
-//!
-//! `SECONDS` is the longest wait for a connection to a registry, or for its answer.
+//! - `registry-client digest IMAGE` prints `{"digest":"sha256:..."}`
+//! - `registry-client manifest IMAGE` prints the manifest or index
+//! - `registry-client push MODULE URI ANNOTATIONS` prints the module's immutable reference
 
 mod client;
 mod push;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -33,17 +30,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Result<String> {
-    let [command, seconds, arguments @ ..] = arguments else {
-        bail!("usage: registry-client COMMAND SECONDS ...");
-    };
-    let time_limit = Duration::from_secs(seconds.parse()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        match (*command, arguments) {
-            ("digest", [image]) => client::digest(image, time_limit).await,
-            ("manifest", [image]) => client::manifest(image, time_limit).await,
-            ("push", [module, uri, annotations]) => push::push(module, uri, annotations, time_limit).await,
-            _ => bail!("unknown arguments"),
+        match arguments {
+            ["digest", image] => client::digest(image).await,
+            ["manifest", image] => client::manifest(image).await,
+            ["push", module, uri, annotations] => push::push(module, uri, annotations).await,
+            _ => bail!("unknown arguments: {arguments:?}"),
         }
     })
 }

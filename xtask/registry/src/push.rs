@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use oci_client::Reference;
@@ -20,7 +19,7 @@ const SCHEME: &str = "registry://";
 
 /// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`. The manifest is pushed
 /// last, so an interrupted push doesn't change the tag.
-pub(crate) async fn push(module: &str, uri: &str, annotations: &str, time_limit: Duration) -> Result<String> {
+pub(crate) async fn push(module: &str, uri: &str, annotations: &str) -> Result<String> {
     let module = fs::read(module).with_context(|| format!("cannot read module {module}"))?;
     let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())
         .with_context(|| format!("'{uri}' is no {SCHEME}host/repository:tag"))?;
@@ -29,8 +28,7 @@ pub(crate) async fn push(module: &str, uri: &str, annotations: &str, time_limit:
     let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
     let manifest = OciImageManifest::build(&layers, &config, Some(annotations));
     let registry = target.registry();
-    let pushed =
-        client(registry, time_limit)?.push(&target, &layers, config, &credentials(registry), Some(manifest)).await;
+    let pushed = client(registry)?.push(&target, &layers, config, &credentials(registry), Some(manifest)).await;
     // The address of the stored manifest ends in its digest.
     let url = pushed.with_context(|| format!("cannot push to {target}"))?.manifest_url;
     let digest = url.rsplit_once('/').map_or("", |(_, digest)| digest);

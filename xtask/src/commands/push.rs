@@ -19,9 +19,6 @@ pub(crate) struct Args {
     uri: String,
 }
 
-/// The longest wait for a connection to a registry, or for its answer.
-const TIMEOUT_SECONDS: &str = "30";
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     let shown = args.module.display();
     let module = fs::read(&args.module).with_context(|| format!("cannot read module {shown}"))?;
@@ -29,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let metadata = metadata.context("the module is not annotated, so that no host would know its rules")?;
     let annotations = serde_json::to_string(&annotations(&metadata))?;
     let module = args.module.to_str().context("the module's path is no text")?;
-    let pushed = client::run(["push", TIMEOUT_SECONDS, module, &args.uri, &annotations])?;
+    let pushed = client::run(["push", module, &args.uri, &annotations])?;
     terminal::print(&pushed)
 }
 
