@@ -179,14 +179,6 @@ impl<'o> Examination<'o> {
     }
 }
 
-/// The first of the places with the strongest pull policy.
-pub(crate) fn first_of_strongest<'e, 'o: 'e>(
-    places: impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)>,
-) -> Option<(usize, &'e Place<'o>)> {
-    // Of several maxima, `max_by_key` returns the last.
-    places.rev().max_by_key(|(_, place)| place.policy.now)
-}
-
 /// The images of the stored object's containers, by list and name. A container of a wrong shape is left out, so that it
 /// counts as new.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {

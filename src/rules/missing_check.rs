@@ -14,9 +14,7 @@ use std::rc::Rc;
 use self::made::{Made, mount};
 use self::names::free_names;
 use self::why_not::WhyNot;
-use crate::examination::{
-    Additions, Effect, Examination, Followers, Place, Reason, Role, Rule, Start, Subject, Work, first_of_strongest,
-};
+use crate::examination::{Additions, Effect, Examination, Followers, Place, Reason, Role, Rule, Start, Subject, Work};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::settings::Coverage;
@@ -76,7 +74,8 @@ fn applies(examination: &Examination<'_>) -> bool {
 
 /// An image that is not covered.
 struct Uncovered<'i> {
-    /// The index of a guarded place that needs a check: the first of the strongest.
+    /// The index of the first guarded place that needs a check. *pull-once* may lower it, so its strength doesn't matter: a
+    /// second run finds the same place.
     guarded: usize,
     /// The pull policy that the check needs.
     policy: PullPolicy,
@@ -84,7 +83,7 @@ struct Uncovered<'i> {
     places: &'i mut Vec<usize>,
 }
 
-/// The guarded place of which the image is not covered: the first of the strongest. None if the image is covered.
+/// The first guarded place of which the image is not covered. None if the image is covered.
 ///
 /// A check covers its image even if it is too weak: *weak-check* is about such checks.
 fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_app: Option<usize>) -> Option<usize> {
@@ -101,8 +100,7 @@ fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_a
         let is_on_every_app = place.start.followers == Followers::Mounting { is_on_every_app: true };
         examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
-    let needing = guarded().filter(|(index, place)| needs_check(*index, place));
-    first_of_strongest(needing).map(|(index, _)| index)
+    guarded().find(|(index, place)| needs_check(*index, place)).map(|(index, _)| index)
 }
 
 /// The app containers that are not exempt.

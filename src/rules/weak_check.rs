@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::examination::{
-    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work, first_of_strongest,
-};
+use crate::examination::{Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::shown::shown;
@@ -31,9 +29,9 @@ fn raise_gating(examination: &mut Examination<'_>, places: &[usize], work: Work)
     let gating = || checks().filter(|(_, check)| check.gates(work));
     let strongest = gating().map(|(_, check)| check.policy.now).max();
     let first = gating().next().map(|(index, _)| index);
-    let guarded = first_of_strongest(examination.with_role(places, Role::Guarded))
-        .filter(|(_, place)| strongest < Some(place.policy.now))
-        .map(|(index, _)| index);
+    // Of several maxima, `max_by_key` returns the last.
+    let guarded = examination.with_role(places, Role::Guarded).rev().max_by_key(|(_, place)| place.policy.now);
+    let guarded = guarded.filter(|(_, place)| strongest < Some(place.policy.now)).map(|(index, _)| index);
     if let (Some(first), Some(guarded)) = (first, guarded) {
         raise_to(examination, first, guarded);
     }
