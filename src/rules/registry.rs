@@ -42,10 +42,10 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
         match missing(&mut session, &image, &digest, &platforms) {
             Ok(None) => {}
             Ok(Some(missing)) => {
-                // It is reported at the first place with this image.
+                // A place with `Never` may get the same digest from another tag, and would come first in a second run.
                 let effect = if platform == Platform::Warn { Effect::OnlyWarning } else { Effect::NotRepairable };
-                if let Some(first) = image.places.first() {
-                    examination.findings.add(*first, Rule::Registry, Subject::Image, effect, missing);
+                if let Some(place) = image.pulled_by {
+                    examination.findings.add(place, Rule::Registry, Subject::Image, effect, missing);
                 }
             }
             Err(failure) => {
@@ -69,8 +69,8 @@ struct Image {
     /// The registry's host, in the form in which hosts are compared.
     registry: String,
     has_digest: bool,
-    /// Whether any place pulls the image. No node asks a registry for an image that every place pulls with `Never`.
-    is_pulled: bool,
+    /// The first place that pulls the image. None if every place has `Never`: then no node asks a registry.
+    pulled_by: Option<usize>,
     /// The places that have the image.
     places: Vec<usize>,
 }
@@ -102,16 +102,18 @@ fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
                 repository,
                 registry: reference.registry().into_owned(),
                 has_digest: reference.digest().is_some(),
-                is_pulled: false,
+                pulled_by: None,
                 places: Vec::new(),
             });
         }
         if let Some(image) = images.get_mut(number) {
-            image.is_pulled |= place.policy.now != PullPolicy::Never;
+            if place.policy.now != PullPolicy::Never {
+                image.pulled_by.get_or_insert(index);
+            }
             image.places.push(index);
         }
     }
-    images.retain(|image| image.is_pulled);
+    images.retain(|image| image.pulled_by.is_some());
     images
 }
 
