@@ -135,10 +135,11 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
-# The random cases have another seed in each run. The output says how to continue the run. EVERY=7 tries every seventh small
-# Pod. They run on the crate, which is optimised here, because there are twenty million Pods with settings.
+# The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods
+# take half an hour, and the random cases the rest. EVERY=7 tries every seventh small Pod. They run on the crate, which is
+# optimised here, because there are twenty million Pods with settings.
 .PHONY: soak
-soak: policy.wasm ## The promises on a million random cases in the module, and on all small Pods (hours)
+soak: policy.wasm ## The promises on a million random cases in the module, and on all small Pods (two hours)
 	$(CARGO) run --quiet --profile xtask --package soak -- --cases $(or $(CASES),1000000) --jobs 2
 	$(CARGO) run --quiet --profile xtask --package $(POLICY)-promises --example small-pods \
 		$(foreach package,$(POLICY) $(POLICY)-promises,--config profile.xtask.package.$(package).opt-level=2)
