@@ -127,6 +127,7 @@ impl<'o> Examination<'o> {
             images.entry(place.same_image()).or_default().push(index);
         }
         let mut images: Vec<Vec<usize>> = images.into_values().collect();
+        // Each index is in one list, so the first indexes decide.
         images.sort_unstable();
         images
     }

@@ -140,7 +140,7 @@ fn mistake(written: &str) -> Option<String> {
         Some((host, rest)) => (host, rest),
         None => ("", written),
     };
-    let (repository, _) = split_tag(rest);
+    let repository = without_tag(rest);
     let has_upper_case = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
     let write = |problem: &str, instead: &str| Some(format!("{problem}: write {instead}"));
     if written.contains(char::is_whitespace) {
@@ -168,16 +168,15 @@ fn mistake(written: &str) -> Option<String> {
 
 /// Whether a text without a slash starts like a registry, with or without a port.
 fn is_registry_alone(text: &str) -> bool {
-    let (name, _) = split_tag(text);
+    let name = without_tag(text);
     !text.contains('/') && (name.contains('.') || name == "localhost" || name.starts_with('['))
 }
 
-/// A text without the tag or the port after its last colon, and this tag or port. The colons of an address in brackets
-/// begin no port.
-fn split_tag(text: &str) -> (&str, &str) {
+/// A text without the tag or the port after its last colon. The colons of an address in brackets begin no port.
+fn without_tag(text: &str) -> &str {
     match text.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains(['/', ']']) => (name, tag),
-        _ => (text, ""),
+        Some((name, tag)) if !tag.contains(['/', ']']) => name,
+        _ => text,
     }
 }
 

@@ -91,7 +91,7 @@ impl<'o> Alternative<'o> {
         let mut alternative = Self::default();
         for (label, value) in spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten() {
             if let Some(value) = value.as_str() {
-                alternative.narrow(Some(label), [value]);
+                alternative.narrow(label, [value]);
             }
         }
         alternative
@@ -101,19 +101,19 @@ impl<'o> Alternative<'o> {
     fn of_term(term: &'o Value) -> Self {
         let mut alternative = Self::default();
         for expression in elements(term, "matchExpressions") {
-            if text(expression, "operator") == Some("In") {
+            if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
                 let values = elements(expression, "values").iter().filter_map(Value::as_str);
-                alternative.narrow(text(expression, "key"), values);
+                alternative.narrow(label, values);
             }
         }
         alternative
     }
 
     /// Allows only these values of a label. Kubelets set the older names of both labels too.
-    fn narrow(&mut self, label: Option<&str>, values: impl IntoIterator<Item = &'o str>) {
+    fn narrow(&mut self, label: &str, values: impl IntoIterator<Item = &'o str>) {
         let allowed = match label {
-            Some("kubernetes.io/os" | "beta.kubernetes.io/os") => &mut self.systems,
-            Some("kubernetes.io/arch" | "beta.kubernetes.io/arch") => &mut self.architectures,
+            "kubernetes.io/os" | "beta.kubernetes.io/os" => &mut self.systems,
+            "kubernetes.io/arch" | "beta.kubernetes.io/arch" => &mut self.architectures,
             _ => return,
         };
         let mut seen = BTreeSet::new();

@@ -11,6 +11,8 @@ mod why_not;
 
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use self::made::{Made, mount};
 use self::names::free_names;
 use self::why_not::WhyNot;
@@ -135,17 +137,18 @@ fn checks<'o>(
         Some(examination.places.get(image.guarded)?.check(list, index, name, image.policy, start))
     });
     let checks: Vec<Place<'o>> = checks.collect();
-    // The checks differ in their names and images only. One is measured, because the fields of all may be huge.
-    let size_of_fields = checks.first().map_or(0, |check| {
-        let size_of_mounts = mount(check).to_string().len().saturating_mul(mounting.len());
-        made.entry(check).to_string().len().saturating_add(size_of_mounts)
-    });
-    let sizes = checks.iter().flat_map(|check| [size_of_fields, check.name.len(), check.image.now.len()]);
-    if sizes.fold(0, usize::saturating_add) > ADDITIONS_MAX {
+    let mounts: Vec<Value> = checks.iter().filter(|check| check.list == List::Volumes).map(mount).collect();
+    let size_of_mounts = mounts.iter().map(|mount| mount.to_string().len().saturating_mul(mounting.len()));
+    // The entries differ in names and images, and by a few bytes in pull policies. Only one is measured, because the fields
+    // of all may be huge.
+    let size_of_texts = |check: &Place<'_>| check.name.len().saturating_add(check.image.now.len());
+    let size_of_fields =
+        checks.first().map_or(0, |check| made.entry(check).to_string().len().saturating_sub(size_of_texts(check)));
+    let size_of_entries = checks.iter().map(|check| size_of_texts(check).saturating_add(size_of_fields));
+    if size_of_entries.chain(size_of_mounts).fold(0, usize::saturating_add) > ADDITIONS_MAX {
         return Err(WhyNot::TooLarge);
     }
     let entries = checks.iter().map(|check| made.entry(check)).collect();
-    let mounts = checks.iter().map(mount).collect();
     Ok((Additions { list, first, entries, mounting, mounts }, checks))
 }
 

@@ -31,8 +31,9 @@ fn raise_gating(examination: &mut Examination<'_>, places: &[usize], work: Work)
     let first = gating().next().map(|(index, _)| index);
     // Of several maxima, `max_by_key` returns the last.
     let guarded = examination.with_role(places, Role::Guarded).rev().max_by_key(|(_, place)| place.policy.now);
-    let guarded = guarded.filter(|(_, place)| strongest < Some(place.policy.now)).map(|(index, _)| index);
-    if let (Some(first), Some(guarded)) = (first, guarded) {
+    if let (Some(first), Some((guarded, place))) = (first, guarded)
+        && strongest < Some(place.policy.now)
+    {
         raise_to(examination, first, guarded);
     }
 }

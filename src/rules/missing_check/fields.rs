@@ -136,12 +136,12 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
     let names: Vec<&str> = examination.spec.volume_names().chain(of_claims).collect();
     let mounted = mounts.iter().map(|mount| &*mount.name);
     let mut used = mounted.chain(devices.iter().map(|device| &*device.name));
-    let filled = last_named.and_then(Place::entry).map_or(&[][..], |entry| elements(entry, "volumeMounts"));
+    let mounts_before = last_named.and_then(Place::entry).map_or(&[][..], |entry| elements(entry, "volumeMounts"));
     if let Some(volume) = used.find(|volume| !names.contains(volume)) {
-        let filled = filled.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
+        let filled = mounts_before.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
         return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
     }
-    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, filled))
+    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, mounts_before))
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as these mounts.
