@@ -35,17 +35,27 @@ pub(crate) struct Rejection {
 impl Rejection {
     /// The rejection of a request or of settings that can't be read.
     pub(crate) const fn unreadable(message: String) -> Self {
-        Self { message, code: BAD_REQUEST }
+        Self {
+            message,
+            code: BAD_REQUEST,
+        }
     }
 
     /// The rejection of an object of a wrong shape.
     pub(crate) fn malformed(message: String, creates: bool) -> Self {
-        Self { message, code: code(creates, false) }
+        Self {
+            message,
+            code: code(creates, false),
+        }
     }
 }
 
 const fn code(creates: bool, is_momentary: bool) -> u16 {
-    if creates && !is_momentary { UNPROCESSABLE_ENTITY } else { BAD_REQUEST }
+    if creates && !is_momentary {
+        UNPROCESSABLE_ENTITY
+    } else {
+        BAD_REQUEST
+    }
 }
 
 /// A finding, with its place and what happens with it.
@@ -81,15 +91,27 @@ impl Outcome {
 /// The answer to an examined request, without the changed object, and the edits of this object.
 pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<Edit>) {
     let findings = findings(examination);
-    let rejecting = || findings.iter().filter(|judged| judged.outcome == Outcome::Rejects);
+    let rejecting = || {
+        findings
+            .iter()
+            .filter(|judged| judged.outcome == Outcome::Rejects)
+    };
     let is_rejected = rejecting().next().is_some();
     let is_momentary = rejecting().all(|judged| judged.finding.reason.is_momentary());
     let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
-    let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
+    let changes = if is_repaired {
+        Changes::of(examination)
+    } else {
+        Changes::default()
+    };
     let warnings = Warnings::of(examination, &findings, is_repaired);
     let annotations = annotations::annotations(examination, &findings, &changes);
-    let edits = if is_repaired { edit::edits(examination, &changes, &warnings.unrepaired) } else { Vec::new() };
+    let edits = if is_repaired {
+        edit::edits(examination, &changes, &warnings.unrepaired)
+    } else {
+        Vec::new()
+    };
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
@@ -106,7 +128,11 @@ fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
     let judged = examination.findings.0.iter().filter_map(|finding| {
         let place = examination.places.get(finding.place)?;
         let outcome = Outcome::of(finding, examination)?;
-        finding.counts(place).then_some(Judged { finding, place, outcome })
+        finding.counts(place).then_some(Judged {
+            finding,
+            place,
+            outcome,
+        })
     });
     let mut judged: Vec<_> = judged.collect();
     judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));

@@ -102,7 +102,9 @@ impl<'o> Examination<'o> {
         for place in &mut self.places {
             let image = stored.get(&(place.list, &*place.name));
             place.is_examined = match (operation, place.list) {
-                (Operation::PodUpdate, List::InitContainers | List::Containers) => image != Some(&&*place.image.before),
+                (Operation::PodUpdate, List::InitContainers | List::Containers) => {
+                    image != Some(&&*place.image.before)
+                }
                 (Operation::EphemeralUpdate, List::EphemeralContainers) => image.is_none(),
                 _ => false,
             };
@@ -123,7 +125,12 @@ impl<'o> Examination<'o> {
     /// their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
         let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
-        for (index, place) in self.places.iter().enumerate().filter(|(_, place)| place.takes_part()) {
+        for (index, place) in self
+            .places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| place.takes_part())
+        {
             images.entry(place.same_image()).or_default().push(index);
         }
         let mut images: Vec<Vec<usize>> = images.into_values().collect();
@@ -133,8 +140,13 @@ impl<'o> Examination<'o> {
     }
 
     /// The places with these indexes.
-    pub(crate) fn at<'e>(&'e self, indexes: &'e [usize]) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
-        indexes.iter().filter_map(|index| Some((*index, self.places.get(*index)?)))
+    pub(crate) fn at<'e>(
+        &'e self,
+        indexes: &'e [usize],
+    ) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
+        indexes
+            .iter()
+            .filter_map(|index| Some((*index, self.places.get(*index)?)))
     }
 
     /// Those of the places with these indexes that have a role.
@@ -143,30 +155,43 @@ impl<'o> Examination<'o> {
         indexes: &'e [usize],
         role: Role,
     ) -> impl DoubleEndedIterator<Item = (usize, &'e Place<'o>)> {
-        self.at(indexes).filter(move |(_, place)| place.role == role)
+        self.at(indexes)
+            .filter(move |(_, place)| place.role == role)
     }
 
     /// The name of the container that waits while the image of this place can't be pulled.
     pub(crate) fn waiting(&self, place: usize) -> String {
         let place = self.places.get(place);
         let container = place.and_then(|place| self.places.get(place.starts_with?));
-        container.or(place).map(|place| place.name.to_string()).unwrap_or_default()
+        container
+            .or(place)
+            .map(|place| place.name.to_string())
+            .unwrap_or_default()
     }
 
     /// When the first init container starts, or the app containers if there is none.
     pub(crate) fn first_start(&self) -> Moment {
         let first_init = self.first_init.and_then(|index| self.places.get(index));
-        first_init.and_then(|container| container.start.moment).unwrap_or(Moment::APPS)
+        first_init
+            .and_then(|container| container.start.moment)
+            .unwrap_or(Moment::APPS)
     }
 
     /// When the Pod's work begins: with the app containers. If added checks are image volumes, it begins with the first init
     /// container, if there is one.
     pub(crate) fn work(&self) -> Work {
         let is_with_init = self.settings.image_checks.form == Form::ImageVolume;
-        let guarded = self.places.iter().filter(|place| place.role == Role::Guarded);
+        let guarded = self
+            .places
+            .iter()
+            .filter(|place| place.role == Role::Guarded);
         let first_guarded = guarded.filter_map(|place| place.start.moment).min();
         Work {
-            begins: if is_with_init { self.first_start() } else { Moment::APPS },
+            begins: if is_with_init {
+                self.first_start()
+            } else {
+                Moment::APPS
+            },
             first_guarded: first_guarded.unwrap_or(Moment::APPS),
         }
     }
@@ -184,11 +209,16 @@ impl<'o> Examination<'o> {
 /// counts as new.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
-    let Some(spec) = request.stored.get("spec") else { return images };
+    let Some(spec) = request.stored.get("spec") else {
+        return images;
+    };
     for list in List::CONTAINERS {
         for container in elements(spec, list.name()) {
             if let Some(name) = text(container, "name") {
-                images.insert((list, name), text(container, list.image_key()).unwrap_or_default());
+                images.insert(
+                    (list, name),
+                    text(container, list.image_key()).unwrap_or_default(),
+                );
             }
         }
     }

@@ -169,7 +169,11 @@ impl Settings {
         })?;
         let settings = Self::read(&tree)?;
         let conflicts = conflicts::conflicts(&settings);
-        if conflicts.is_empty() { Ok(settings) } else { Err(conflicts.join("; ")) }
+        if conflicts.is_empty() {
+            Ok(settings)
+        } else {
+            Err(conflicts.join("; "))
+        }
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc comments.

@@ -18,7 +18,9 @@ pub(super) fn annotations(
     findings: &[Judged<'_, '_>],
     changes: &Changes<'_, '_>,
 ) -> HashMap<String, String> {
-    let of_findings = findings.iter().map(|judged| json(&FindingEntry::of(examination, judged)));
+    let of_findings = findings
+        .iter()
+        .map(|judged| json(&FindingEntry::of(examination, judged)));
     let lookups = &examination.failed_lookups;
     let of_lookups = lookups.iter().map(|((image, action), failure)| {
         json(&LookupEntry {
@@ -29,12 +31,26 @@ pub(super) fn annotations(
         })
     });
     let lists = [
-        ("findings", findings.len(), joined(of_findings, findings.len(), 0, LIST_MAX)),
-        ("changes", changes.count(), joined(changes.entries(), changes.count(), 0, LIST_MAX)),
-        ("lookups", lookups.len(), joined(of_lookups, lookups.len(), 0, LIST_MAX)),
+        (
+            "findings",
+            findings.len(),
+            joined(of_findings, findings.len(), 0, LIST_MAX),
+        ),
+        (
+            "changes",
+            changes.count(),
+            joined(changes.entries(), changes.count(), 0, LIST_MAX),
+        ),
+        (
+            "lookups",
+            lookups.len(),
+            joined(of_lookups, lookups.len(), 0, LIST_MAX),
+        ),
     ];
     let filled = lists.into_iter().filter(|(_, count, _)| *count > 0);
-    filled.filter_map(|(key, _, list)| Some((key.to_owned(), list?))).collect()
+    filled
+        .filter_map(|(key, _, list)| Some((key.to_owned(), list?)))
+        .collect()
 }
 
 /// An entry of `findings`.
@@ -51,24 +67,42 @@ struct FindingEntry<'f> {
 impl<'f> FindingEntry<'f> {
     fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
         let (finding, place) = (judged.finding, judged.place);
-        let entry = place.list.path(examination.request.kind.spec_path(), place.index());
+        let entry = place
+            .list
+            .path(examination.request.kind.spec_path(), place.index());
         let path = |field| [&entry, ".", field].concat();
-        let policy = place.sets_policy.then(|| place.policy.before.as_str().into());
+        let policy = place
+            .sets_policy
+            .then(|| place.policy.before.as_str().into());
         let (path, found, now) = match &finding.subject {
-            Subject::Image => (path(place.list.image_path()), Some(place.shown_image()), shown(&place.image.now)),
+            Subject::Image => (
+                path(place.list.image_path()),
+                Some(place.shown_image()),
+                shown(&place.image.now),
+            ),
             Subject::Check => (path(place.list.image_path()), None, Cow::default()),
-            Subject::PullPolicy => (path(place.list.policy_path()), policy, place.policy.now.as_str().into()),
-            Subject::Status { path, reason } => (path.clone(), Some((*reason).into()), Cow::default()),
+            Subject::PullPolicy => (
+                path(place.list.policy_path()),
+                policy,
+                place.policy.now.as_str().into(),
+            ),
+            Subject::Status { path, reason } => {
+                (path.clone(), Some((*reason).into()), Cow::default())
+            }
         };
-        let is_written =
-            matches!(finding.effect, Effect::Repairable | Effect::Preference) && finding.subject != Subject::Check;
+        let is_written = matches!(finding.effect, Effect::Repairable | Effect::Preference)
+            && finding.subject != Subject::Check;
         Self {
             rule: finding.rule,
             path,
             container: place.shown_name(),
             image: place.shown_image(),
             found,
-            expected: if is_written { Some(now) } else { finding.reason.expected().map(Cow::from) },
+            expected: if is_written {
+                Some(now)
+            } else {
+                finding.reason.expected().map(Cow::from)
+            },
         }
     }
 }

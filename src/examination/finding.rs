@@ -83,8 +83,21 @@ pub(crate) struct Findings<'o>(pub(crate) Vec<Finding<'o>>);
 
 impl<'o> Findings<'o> {
     /// Adds a finding about the place with this index.
-    pub(crate) fn add(&mut self, place: usize, rule: Rule, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
-        self.0.push(Finding { place, rule, subject, effect, reason: Box::new(reason) });
+    pub(crate) fn add(
+        &mut self,
+        place: usize,
+        rule: Rule,
+        subject: Subject,
+        effect: Effect,
+        reason: impl Reason + 'o,
+    ) {
+        self.0.push(Finding {
+            place,
+            rule,
+            subject,
+            effect,
+            reason: Box::new(reason),
+        });
     }
 }
 
@@ -94,7 +107,9 @@ impl Finding<'_> {
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let changed_by = match (self.effect, &self.subject) {
             (Effect::Repairable, Subject::Image) => place.image.changed_by,
-            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => place.policy.changed_by,
+            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => {
+                place.policy.changed_by
+            }
             _ => return true,
         };
         changed_by == Some(self.rule)

@@ -82,7 +82,11 @@ pub(crate) struct Field<T> {
 impl<T: Clone + PartialEq> Field<T> {
     /// A value that no rule has changed.
     pub(crate) fn new(before: T) -> Self {
-        Self { now: before.clone(), before, changed_by: None }
+        Self {
+            now: before.clone(),
+            before,
+            changed_by: None,
+        }
     }
 
     /// Changes the value.
@@ -114,9 +118,15 @@ impl<'o> Place<'o> {
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
-        let for_image = reference.map(|image| settings.for_image(&image)).unwrap_or_default();
-        let is_exempt =
-            for_image.exempt.is_some() || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
+        let for_image = reference
+            .map(|image| settings.for_image(&image))
+            .unwrap_or_default();
+        let is_exempt = for_image.exempt.is_some()
+            || settings
+                .exempt
+                .containers
+                .iter()
+                .any(|pattern| pattern.matches(name));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
@@ -141,7 +151,14 @@ impl<'o> Place<'o> {
     }
 
     /// An image check that this policy adds for the image of this place.
-    pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy, start: Start) -> Self {
+    pub(crate) fn check(
+        &self,
+        list: List,
+        index: usize,
+        name: String,
+        policy: PullPolicy,
+        start: Start,
+    ) -> Self {
         let (before, now) = (self.image.before.clone(), self.image.now.clone());
         Self {
             list,
@@ -155,7 +172,11 @@ impl<'o> Place<'o> {
             starts_with: None,
             reference: self.reference,
             settings: self.settings,
-            image: Field { before, now, changed_by: None },
+            image: Field {
+                before,
+                now,
+                changed_by: None,
+            },
             policy: Field::new(policy),
             sets_policy: false,
         }
@@ -183,7 +204,11 @@ impl<'o> Place<'o> {
 
     /// The place as the returned object has it, and as a second run of this policy would find it.
     pub(crate) fn after(&self) -> Self {
-        Self { image: Field::new(self.image.now.clone()), policy: Field::new(self.policy.now), ..self.clone() }
+        Self {
+            image: Field::new(self.image.now.clone()),
+            policy: Field::new(self.policy.now),
+            ..self.clone()
+        }
     }
 
     /// Whether this policy adds the place.
@@ -209,19 +234,27 @@ impl<'o> Place<'o> {
 
     /// The volumes that the container mounts, without those that it uses as devices.
     pub(crate) fn mounted_volumes(&self) -> impl Iterator<Item = &'o str> {
-        self.mounts.iter().filter(|mount| !mount.is_device).map(|mount| mount.volume)
+        self.mounts
+            .iter()
+            .filter(|mount| !mount.is_device)
+            .map(|mount| mount.volume)
     }
 
     /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor a
     /// digest. Two places pull the same image if these texts are equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
-        if self.image.now == self.image.before { self.same_image_before() } else { Cow::Borrowed(&*self.image.now) }
+        if self.image.now == self.image.before {
+            self.same_image_before()
+        } else {
+            Cow::Borrowed(&*self.image.now)
+        }
     }
 
     /// The image that came in, in the same form.
     pub(crate) fn same_image_before(&self) -> Cow<'_, str> {
         let image = &*self.image.before;
-        let lacks_version = |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
+        let lacks_version =
+            |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
         if self.reference.is_ok_and(lacks_version) {
             Cow::Owned([image, ":latest"].concat())
         } else {
@@ -242,7 +275,11 @@ impl<'o> Place<'o> {
     /// `app pulls nginx with IfNotPresent`
     pub(crate) fn pulls(&self) -> String {
         let policy = self.policy.before.as_str();
-        format!("{} pulls {} with {policy}", self.shown_name(), self.shown_image())
+        format!(
+            "{} pulls {} with {policy}",
+            self.shown_name(),
+            self.shown_image()
+        )
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`

@@ -10,14 +10,18 @@ use crate::settings::{Form, Settings};
 
 /// Decides the roles of all places, and when the volumes start. Returns the index of the first init container in `places`.
 pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<usize> {
-    let first_init = places.iter().position(|place| place.ends() && place.role != Role::Exempt);
+    let first_init = places
+        .iter()
+        .position(|place| place.ends() && place.role != Role::Exempt);
     let first_moment = first_init.and_then(|index| places.get(index)?.start.moment);
     let mounting = mounting(places);
     let is_app = |place: &&Place<'_>| place.list == List::Containers && place.role != Role::Exempt;
     let apps = places.iter().filter(is_app).count();
     let guards_more = settings.image_checks.form == Form::ImageVolume;
     for place in places {
-        let mounting = mounting.get(&*place.name).filter(|_| place.list == List::Volumes);
+        let mounting = mounting
+            .get(&*place.name)
+            .filter(|_| place.list == List::Volumes);
         if let Some(mounting) = mounting {
             place.start = Start::of_volume(mounting.moment, mounting.apps == apps);
             place.starts_with = Some(mounting.first);
@@ -26,14 +30,18 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) -> Option<us
             continue;
         }
         let has_prefix = settings.image_checks.has_prefix(&place.name);
-        let is_after_first_init = first_moment.is_some_and(|first| place.start.moment > Some(first));
+        let is_after_first_init =
+            first_moment.is_some_and(|first| place.start.moment > Some(first));
         let (can_be_check, is_guarded) = match place.list {
             List::Containers => (false, true),
             List::InitContainers => (place.ends(), guards_more && is_after_first_init),
             List::Volumes => {
                 let delays_work = is_after_first_init || place.start.moment == Some(Moment::APPS);
                 let is_needed = mounting.is_some_and(|mounting| mounting.has_any);
-                (mounting.is_some_and(|mounting| mounting.can_be_check), guards_more && delays_work && is_needed)
+                (
+                    mounting.is_some_and(|mounting| mounting.can_be_check),
+                    guards_more && delays_work && is_needed,
+                )
             }
             List::EphemeralContainers => (false, false),
         };
@@ -65,7 +73,9 @@ struct Mounting {
 fn mounting<'o>(places: &[Place<'o>]) -> BTreeMap<&'o str, Mounting> {
     let mut volumes: BTreeMap<&str, Mounting> = BTreeMap::new();
     for (index, container) in places.iter().enumerate() {
-        let Some(moment) = container.start.moment else { continue };
+        let Some(moment) = container.start.moment else {
+            continue;
+        };
         let is_exempt = container.role == Role::Exempt;
         let is_app = container.list == List::Containers && !is_exempt;
         for name in container.mounted_volumes() {

@@ -47,7 +47,10 @@ impl Start {
     pub(crate) const fn of_container(list: List, index: usize) -> Self {
         let (moment, followers) = match list {
             // Its volumes may be pulled before its own image, so what follows begins with the next init container.
-            List::InitContainers => (Some(Moment(index)), Followers::From(Moment(index.saturating_add(1)))),
+            List::InitContainers => (
+                Some(Moment(index)),
+                Followers::From(Moment(index.saturating_add(1))),
+            ),
             List::Containers => (Some(Moment::APPS), Followers::None),
             List::EphemeralContainers | List::Volumes => (None, Followers::None),
         };
@@ -56,9 +59,15 @@ impl Start {
 
     /// The start of a volume. `first` is the moment of the first container that mounts it.
     pub(crate) fn of_volume(first: Moment, is_on_every_app: bool) -> Self {
-        let followers =
-            if first == Moment::APPS { Followers::Mounting { is_on_every_app } } else { Followers::From(first) };
-        Self { moment: Some(first), followers }
+        let followers = if first == Moment::APPS {
+            Followers::Mounting { is_on_every_app }
+        } else {
+            Followers::From(first)
+        };
+        Self {
+            moment: Some(first),
+            followers,
+        }
     }
 }
 
@@ -80,7 +89,9 @@ impl Work {
                 let is_own = pull.moment == Some(self.begins);
                 moment <= self.begins || is_own || (is_init_check && moment <= self.first_guarded)
             }
-            Followers::Mounting { is_on_every_app } => is_on_every_app && self.begins == Moment::APPS,
+            Followers::Mounting { is_on_every_app } => {
+                is_on_every_app && self.begins == Moment::APPS
+            }
             Followers::None => false,
         }
     }

@@ -16,14 +16,24 @@ pub(crate) struct Failure {
 impl Failure {
     /// A lookup that was not made.
     pub(super) const fn not_asked(class: Class, capability: &'static str) -> Self {
-        Self { class, status: None, was_asked: false, capability }
+        Self {
+            class,
+            status: None,
+            was_asked: false,
+            capability,
+        }
     }
 
     /// A lookup that failed, with the host's error text.
     pub(super) fn of(text: &str, capability: &'static str) -> Self {
         let (class, status) = classify(text);
         let was_asked = !matches!(class, Class::NotGranted | Class::NoName);
-        Self { class, status, was_asked, capability }
+        Self {
+            class,
+            status,
+            was_asked,
+            capability,
+        }
     }
 
     /// Whether the same lookup may succeed later. It can't if the image doesn't exist, or if the request has too many images.
@@ -35,12 +45,19 @@ impl Failure {
     pub(crate) fn problem(&self) -> String {
         let problem = match self.class {
             Class::NotGranted => {
-                return format!("can't be looked up, because the policy server doesn't grant {}", self.capability);
+                return format!(
+                    "can't be looked up, because the policy server doesn't grant {}",
+                    self.capability
+                );
             }
             Class::Limit => "was not looked up, because a request makes at most 20 lookups",
             Class::NotFound => "does not exist in its registry",
-            Class::Denied => "does not exist, or can't be read with the policy server's credentials",
-            Class::RateLimited => "can't be looked up, because its registry limits the rate of requests",
+            Class::Denied => {
+                "does not exist, or can't be read with the policy server's credentials"
+            }
+            Class::RateLimited => {
+                "can't be looked up, because its registry limits the rate of requests"
+            }
             Class::Unreachable if self.was_asked => {
                 "can't be looked up, because the policy server gets no usable answer from its registry"
             }
@@ -50,7 +67,10 @@ impl Failure {
             Class::NoName => "can't be looked up, because the policy server can't read its name",
             Class::Unknown => "can't be looked up for a reason that this policy doesn't know",
         };
-        let status = self.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+        let status = self
+            .status
+            .map(|status| format!(" (HTTP {status})"))
+            .unwrap_or_default();
         [problem, &status].concat()
     }
 
@@ -105,7 +125,9 @@ const PHRASES: [(&str, Reader); 7] = [
     ("has not been granted access", |_| (Class::NotGranted, None)),
     // The answer 401, whatever it says.
     ("Not authorized:", |_| (Class::Denied, Some(401))),
-    ("error sending request for url", |_| (Class::Unreachable, None)),
+    ("error sending request for url", |_| {
+        (Class::Unreachable, None)
+    }),
     ("Server error: url", of_status),
     ("OCI API errors: [", |text| (of_message(text), None)),
     ("invalid reference format", |_| (Class::NoName, None)),
@@ -171,7 +193,9 @@ fn classify(text: &str) -> (Class, Option<u16>) {
 
 /// Reads a text such as ` …, code: 404, message: …`.
 fn of_status(text: &str) -> (Class, Option<u16>) {
-    let status = text.split_once(", code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+    let status = text
+        .split_once(", code: ")
+        .and_then(|(_, rest)| rest.get(..3)?.parse().ok());
     let class = match status {
         Some(401 | 403) => Class::Denied,
         Some(404) => Class::NotFound,
@@ -188,7 +212,14 @@ fn of_message(text: &str) -> Class {
     if text.starts_with(NO_MESSAGE) {
         return Class::NotFound;
     }
-    let message = text.lines().next().unwrap_or_default().to_ascii_lowercase().replace('_', " ");
+    let message = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+        .replace('_', " ");
     let mut words = WORDS.into_iter();
-    words.find(|(word, _)| message.contains(word)).map_or(Class::Unknown, |(_, class)| class)
+    words
+        .find(|(word, _)| message.contains(word))
+        .map_or(Class::Unknown, |(_, class)| class)
 }

@@ -1,7 +1,9 @@
 //! The host's capabilities that this policy uses, through the SDK.
 
 use kubewarden_policy_sdk::error::Error;
-use kubewarden_policy_sdk::host_capabilities::oci::{OciManifestResponse, get_manifest, get_manifest_digest};
+use kubewarden_policy_sdk::host_capabilities::oci::{
+    OciManifestResponse, get_manifest, get_manifest_digest,
+};
 use oci_spec::image::ImageIndex;
 
 use super::Client;
@@ -11,7 +13,9 @@ pub(crate) struct Host;
 
 impl Client for Host {
     fn digest(&mut self, image: &str) -> Result<String, String> {
-        get_manifest_digest(image).map(|answer| answer.digest).map_err(|error| error.to_string())
+        get_manifest_digest(image)
+            .map(|answer| answer.digest)
+            .map_err(|error| error.to_string())
     }
 
     fn index(&mut self, image: &str) -> Result<Option<ImageIndex>, String> {

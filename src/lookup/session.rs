@@ -37,7 +37,12 @@ pub(crate) struct Session<'c> {
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
     pub(crate) fn new(client: &'c mut dyn Client) -> Self {
-        Self { client, answers: BTreeMap::new(), away: BTreeSet::new(), refused: BTreeSet::new() }
+        Self {
+            client,
+            answers: BTreeMap::new(),
+            away: BTreeSet::new(),
+            refused: BTreeSet::new(),
+        }
     }
 
     /// Asks for the digest of an image. This is one lookup.
@@ -54,9 +59,16 @@ impl<'c> Session<'c> {
         }
         // An answer that is no digest is not understood.
         let digest = self.client.digest(question.image);
-        let checked = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
+        let checked = digest.and_then(|digest| {
+            if is_digest(&digest) {
+                Ok(digest)
+            } else {
+                Err(String::new())
+            }
+        });
         let answer = checked.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
-        self.answers.insert(question.image.to_owned(), answer.clone());
+        self.answers
+            .insert(question.image.to_owned(), answer.clone());
         answer
     }
 

@@ -27,10 +27,18 @@ pub(crate) struct Nodes<'o> {
 impl<'o> Nodes<'o> {
     /// Reads `spec.os.name`, the `nodeSelector` and the required node affinity.
     pub(super) fn of(spec: &'o Value, os_name: Option<&'o str>) -> Self {
-        let systems = os_name.filter(|name| !name.is_empty()).map(|name| vec![name]);
-        let name = Alternative { systems, architectures: None };
+        let systems = os_name
+            .filter(|name| !name.is_empty())
+            .map(|name| vec![name]);
+        let name = Alternative {
+            systems,
+            architectures: None,
+        };
         let selector = Alternative::of_selector(spec);
-        let terms: Vec<_> = affinity_terms(spec).iter().map(Alternative::of_term).collect();
+        let terms: Vec<_> = affinity_terms(spec)
+            .iter()
+            .map(Alternative::of_term)
+            .collect();
         let fields = [
             ("os.name", name.asks()),
             ("nodeSelector", selector.asks()),
@@ -42,8 +50,14 @@ impl<'o> Nodes<'o> {
             alternatives.push(others);
         }
         alternatives.retain(Alternative::is_possible);
-        let asking = fields.into_iter().filter(|(_, asks)| *asks).map(|(field, _)| field);
-        Self { alternatives, fields: asking.collect() }
+        let asking = fields
+            .into_iter()
+            .filter(|(_, asks)| *asks)
+            .map(|(field, _)| field);
+        Self {
+            alternatives,
+            fields: asking.collect(),
+        }
     }
 
     /// Whether all of them run Windows.
@@ -55,15 +69,25 @@ impl<'o> Nodes<'o> {
     /// The platforms that the Pod asks for. `spec` is the path of the Pod spec.
     pub(crate) fn platforms(self, spec: &str) -> Platforms<'o> {
         let fields = self.fields.iter().map(|field| [spec, ".", field].concat());
-        let mut platforms = Platforms { wanted: Vec::new(), fields: fields.collect() };
-        for Alternative { systems, architectures } in &self.alternatives {
+        let mut platforms = Platforms {
+            wanted: Vec::new(),
+            fields: fields.collect(),
+        };
+        for Alternative {
+            systems,
+            architectures,
+        } in &self.alternatives
+        {
             let systems = parts(systems.as_ref());
             for architecture in parts(architectures.as_ref()) {
                 for os in &systems {
                     if platforms.wanted.len() == PLATFORMS_MAX {
                         return platforms;
                     }
-                    let platform = Wanted { os: *os, architecture };
+                    let platform = Wanted {
+                        os: *os,
+                        architecture,
+                    };
                     // Any operating system with any architecture is no platform.
                     if platform != Wanted::ANY && !platforms.wanted.contains(&platform) {
                         platforms.wanted.push(platform);
@@ -89,7 +113,12 @@ impl<'o> Alternative<'o> {
     /// What a `nodeSelector` allows.
     fn of_selector(spec: &'o Value) -> Self {
         let mut alternative = Self::default();
-        for (label, value) in spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten() {
+        for (label, value) in spec
+            .get("nodeSelector")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             if let Some(value) = value.as_str() {
                 alternative.narrow(label, [value]);
             }
@@ -101,8 +130,12 @@ impl<'o> Alternative<'o> {
     fn of_term(term: &'o Value) -> Self {
         let mut alternative = Self::default();
         for expression in elements(term, "matchExpressions") {
-            if let (Some(label), Some("In")) = (text(expression, "key"), text(expression, "operator")) {
-                let values = elements(expression, "values").iter().filter_map(Value::as_str);
+            if let (Some(label), Some("In")) =
+                (text(expression, "key"), text(expression, "operator"))
+            {
+                let values = elements(expression, "values")
+                    .iter()
+                    .filter_map(Value::as_str);
                 alternative.narrow(label, values);
             }
         }
@@ -117,7 +150,10 @@ impl<'o> Alternative<'o> {
             _ => return,
         };
         let mut seen = BTreeSet::new();
-        let values = values.into_iter().filter(|value| seen.insert(*value)).collect();
+        let values = values
+            .into_iter()
+            .filter(|value| seen.insert(*value))
+            .collect();
         *allowed = common(allowed.as_ref(), Some(&values));
     }
 
@@ -146,17 +182,26 @@ fn common<'o>(one: Option<&Vec<&'o str>>, other: Option<&Vec<&'o str>>) -> Allow
     };
     let mut others: BTreeSet<&str> = BTreeSet::new();
     others.extend(other);
-    Some(one.iter().copied().filter(|value| others.contains(value)).collect())
+    Some(
+        one.iter()
+            .copied()
+            .filter(|value| others.contains(value))
+            .collect(),
+    )
 }
 
 /// The values of a part of a platform. None, once, stands for any value.
 fn parts<'o>(allowed: Option<&Vec<&'o str>>) -> Vec<Option<&'o str>> {
-    allowed.map_or_else(|| vec![None], |values| values.iter().copied().map(Some).collect())
+    allowed.map_or_else(
+        || vec![None],
+        |values| values.iter().copied().map(Some).collect(),
+    )
 }
 
 /// The terms of the required node affinity.
 fn affinity_terms(spec: &Value) -> &[Value] {
-    let required = spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution");
+    let required =
+        spec.pointer("/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution");
     required.map_or(&[], |required| elements(required, "nodeSelectorTerms"))
 }
 
@@ -168,12 +213,17 @@ pub(crate) struct Wanted<'o> {
 }
 
 impl Wanted<'_> {
-    const ANY: Self = Self { os: None, architecture: None };
+    const ANY: Self = Self {
+        os: None,
+        architecture: None,
+    };
 
     /// Whether a platform is this one.
     pub(crate) fn is(&self, platform: &Platform) -> bool {
         self.os.is_none_or(|os| *platform.os() == Os::from(os))
-            && self.architecture.is_none_or(|architecture| *platform.architecture() == Arch::from(architecture))
+            && self
+                .architecture
+                .is_none_or(|architecture| *platform.architecture() == Arch::from(architecture))
     }
 }
 

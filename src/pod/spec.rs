@@ -42,7 +42,9 @@ impl<'o> Spec<'o> {
 
     /// The names of the volumes.
     pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
-        json::elements(self.value, List::Volumes.name()).iter().filter_map(|volume| json::text(volume, "name"))
+        json::elements(self.value, List::Volumes.name())
+            .iter()
+            .filter_map(|volume| json::text(volume, "name"))
     }
 
     /// Whether the Pod's containers are always started again, so that its work is never half done. `Always` is also the
@@ -66,8 +68,12 @@ impl<'o> Spec<'o> {
     /// are the only resources that a Pod can have as a whole. Source: `IsSupportedPodLevelResource` in
     /// `pkg/apis/core/v1/helper/helpers.go`.
     pub(crate) fn has_resources(&self) -> bool {
-        let lists = ["requests", "limits"].map(|key| self.value.get("resources")?.get(key)?.as_object());
-        let mut names = lists.into_iter().flatten().flat_map(|resources| resources.keys());
+        let lists =
+            ["requests", "limits"].map(|key| self.value.get("resources")?.get(key)?.as_object());
+        let mut names = lists
+            .into_iter()
+            .flatten()
+            .flat_map(|resources| resources.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
 
@@ -94,11 +100,18 @@ pub(crate) struct Mount<'o> {
 /// A value has a wrong shape.
 pub(crate) fn mounts(container: &Value) -> Result<Vec<Mount<'_>>, Wrong<'_>> {
     let mut mounts = Vec::new();
-    for (list, path, is_device) in [("volumeMounts", "mountPath", false), ("volumeDevices", "devicePath", true)] {
+    for (list, path, is_device) in [
+        ("volumeMounts", "mountPath", false),
+        ("volumeDevices", "devicePath", true),
+    ] {
         for mount in json::list(container, list)? {
             let volume = json::string(mount, "name")?.unwrap_or_default();
             let path = json::string(mount, path)?.unwrap_or_default();
-            mounts.push(Mount { volume, path, is_device });
+            mounts.push(Mount {
+                volume,
+                path,
+                is_device,
+            });
         }
     }
     Ok(mounts)

@@ -47,13 +47,16 @@ impl Kind {
     /// # Errors
     /// A value on the path to the Pod spec is missing or is no object.
     pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
-        self.spec_path().split('.').try_fold(object, |value, key| required(value, key))
+        self.spec_path()
+            .split('.')
+            .try_fold(object, |value, key| required(value, key))
     }
 
     /// The pod template of an object of another kind than Pod. None if there is none.
     pub(super) fn template(self, object: &Value) -> Option<&Value> {
         let (path, _) = self.spec_path().rsplit_once('.')?;
-        path.split('.').try_fold(object, |value, key| value.get(key))
+        path.split('.')
+            .try_fold(object, |value, key| value.get(key))
     }
 }
 

@@ -53,7 +53,10 @@ impl<'o> Metadata<'o> {
 
     /// The annotations.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
-        self.annotations.into_iter().flatten().map(|(key, value)| (&**key, value))
+        self.annotations
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (&**key, value))
     }
 
     /// An annotation. None if it is missing or no string.
@@ -63,11 +66,13 @@ impl<'o> Metadata<'o> {
 
     /// Whether the object has the annotation of a mirror Pod.
     pub(super) fn is_mirror(&self) -> bool {
-        self.annotations.is_some_and(|annotations| annotations.contains_key(MIRROR_ANNOTATION))
+        self.annotations
+            .is_some_and(|annotations| annotations.contains_key(MIRROR_ANNOTATION))
     }
 
     /// Whether an annotation gives a container an `AppArmor` profile.
     pub(crate) fn has_app_armor_profile(&self, container: &str) -> bool {
-        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat()).is_some()
+        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat())
+            .is_some()
     }
 }

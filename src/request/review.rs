@@ -72,7 +72,8 @@ impl Review {
     /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's would show a value.
     pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
         // Otherwise serde_json would check each string on its own, which takes three times as long.
-        let payload = std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
+        let payload =
+            std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
         serde_json::from_str(payload).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             format!(
@@ -87,10 +88,16 @@ impl Review {
         let request = &self.request;
         let operation = request.operation.as_deref().unwrap_or_default();
         let sub_resource = request.sub_resource.as_deref().unwrap_or_default();
-        let kind = Kind::of(request.kind.group.as_deref().unwrap_or_default(), &request.kind.kind)?;
+        let kind = Kind::of(
+            request.kind.group.as_deref().unwrap_or_default(),
+            &request.kind.kind,
+        )?;
         let user = request.user_info.as_ref();
         let name = user.and_then(|user| user.username.as_deref());
-        let mut groups = user.and_then(|user| user.groups.as_ref()).into_iter().flatten();
+        let mut groups = user
+            .and_then(|user| user.groups.as_ref())
+            .into_iter()
+            .flatten();
         Some(Request {
             kind,
             operation: Operation::of(kind, operation, sub_resource)?,
@@ -124,7 +131,10 @@ impl<'r> Request<'r> {
         if is_untouched {
             return Ok(None);
         }
-        let template = self.kind.template(self.object).filter(|template| template.is_object());
+        let template = self
+            .kind
+            .template(self.object)
+            .filter(|template| template.is_object());
         template.map_or(Ok(metadata), Metadata::read).map(Some)
     }
 

@@ -11,7 +11,9 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
     let is_immutable = examination.request.operation == Operation::PodUpdate;
     let places = examination.places.iter_mut().enumerate();
     for (index, place) in places.filter(|(_, place)| place.takes_part()) {
-        let Some(disallowed) = disallowed(place, is_immutable) else { continue };
+        let Some(disallowed) = disallowed(place, is_immutable) else {
+            continue;
+        };
         let effect = match disallowed.allowed {
             Some(allowed) if !is_immutable => {
                 place.policy.set(allowed, Rule::DisallowedPolicy);
@@ -19,7 +21,13 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
             }
             _ => Effect::NotRepairable,
         };
-        examination.findings.add(index, Rule::DisallowedPolicy, Subject::PullPolicy, effect, disallowed);
+        examination.findings.add(
+            index,
+            Rule::DisallowedPolicy,
+            Subject::PullPolicy,
+            effect,
+            disallowed,
+        );
     }
 }
 
@@ -37,9 +45,15 @@ struct Disallowed<'o> {
 /// Whether the settings disallow the pull policy of a place.
 fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o>> {
     let settings = place.settings;
-    let require = settings.require_always.map(|pattern| ("images.requireAlways", pattern));
-    let forbid = settings.forbid_always.map(|pattern| ("images.forbidAlways", pattern));
-    let never = settings.forbid_never.map(|pattern| ("images.forbidNever", pattern));
+    let require = settings
+        .require_always
+        .map(|pattern| ("images.requireAlways", pattern));
+    let forbid = settings
+        .forbid_always
+        .map(|pattern| ("images.forbidAlways", pattern));
+    let never = settings
+        .forbid_never
+        .map(|pattern| ("images.forbidNever", pattern));
     let (by, allowed) = match (require, forbid, place.policy.now) {
         (Some(require), Some(forbid), _) => (vec![require, forbid], None),
         (Some(_), None, PullPolicy::Always) => return None,
@@ -48,12 +62,19 @@ fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o
         (None, _, PullPolicy::Never) => (vec![never?], None),
         (None, ..) => return None,
     };
-    Some(Disallowed { by, allowed, is_immutable })
+    Some(Disallowed {
+        by,
+        allowed,
+        is_immutable,
+    })
 }
 
 impl Reason for Disallowed<'_> {
     fn problem(&self, place: &Place<'_>) -> String {
-        let settings = self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
+        let settings = self
+            .by
+            .iter()
+            .map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
         let settings: Vec<String> = settings.collect();
         format!("{} but {}", place.pulls(), settings.join(" and "))
     }
@@ -61,12 +82,20 @@ impl Reason for Disallowed<'_> {
     fn help(&self, place: &Place<'_>) -> String {
         match self.allowed {
             Some(allowed) if self.is_immutable => {
-                format!("a Pod's pull policies can't change, so create it anew with {}", allowed.as_str())
+                format!(
+                    "a Pod's pull policies can't change, so create it anew with {}",
+                    allowed.as_str()
+                )
             }
             Some(_) => place.set_policy(),
-            None if self.by.len() > 1 => "take one of the two patterns out of this policy's settings".to_owned(),
+            None if self.by.len() > 1 => {
+                "take one of the two patterns out of this policy's settings".to_owned()
+            }
             None => {
-                format!("set {} to IfNotPresent if a registry has this image", place.shown_name())
+                format!(
+                    "set {} to IfNotPresent if a registry has this image",
+                    place.shown_name()
+                )
             }
         }
     }

@@ -29,7 +29,13 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         let entry = place.list.path(spec, place.index());
         let path = [&entry, ".", place.list.image_path()].concat();
         let invalid = InvalidImage { path, mistake };
-        examination.findings.add(index, Rule::InvalidImage, Subject::Image, Effect::NotRepairable, invalid);
+        examination.findings.add(
+            index,
+            Rule::InvalidImage,
+            Subject::Image,
+            Effect::NotRepairable,
+            invalid,
+        );
     }
 }
 
@@ -55,7 +61,10 @@ impl Reason for InvalidImage {
         match self.mistake {
             Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
             Mistake::Invalid(invalid) => {
-                format!("{name} has the invalid image \"{image}\" in {path}, because {}", invalid.problem())
+                format!(
+                    "{name} has the invalid image \"{image}\" in {path}, because {}",
+                    invalid.problem()
+                )
             }
             Mistake::ImageId => format!(
                 "{name} has the image ID {image} in {path}, and images.requireAlways or images.forbidNever may name its image"

@@ -16,7 +16,9 @@ use serde_json::Value;
 use self::made::{Made, mount};
 use self::names::free_names;
 use self::why_not::WhyNot;
-use crate::examination::{Additions, Effect, Examination, Followers, Place, Reason, Role, Rule, Start, Subject, Work};
+use crate::examination::{
+    Additions, Effect, Examination, Followers, Place, Reason, Role, Rule, Start, Subject, Work,
+};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::settings::Coverage;
@@ -41,7 +43,11 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
     let uncovered = images.iter_mut().filter_map(|places| {
         let guarded = uncovered(examination, places, work, only_app)?;
         let policy = strongest_pull(examination, places)?;
-        Some(Uncovered { guarded, policy, places })
+        Some(Uncovered {
+            guarded,
+            policy,
+            places,
+        })
     });
     let uncovered: Vec<Uncovered<'_>> = uncovered.collect();
     if uncovered.is_empty() {
@@ -50,7 +56,10 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
     match checks(examination, &uncovered) {
         Ok((additions, checks)) => {
             for (check, image) in checks.into_iter().zip(uncovered) {
-                let added = Added { name: check.name.to_string(), is_volume: check.list == List::Volumes };
+                let added = Added {
+                    name: check.name.to_string(),
+                    is_volume: check.list == List::Volumes,
+                };
                 find(examination, &image, Effect::Repairable, Ok(added));
                 image.places.push(examination.places.len());
                 examination.places.push(check);
@@ -59,7 +68,11 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
         }
         Err(why_not) => {
             let is_warning = action != Coverage::Reject && why_not != WhyNot::TooLarge;
-            let effect = if is_warning { Effect::OnlyWarning } else { Effect::NotRepairable };
+            let effect = if is_warning {
+                Effect::OnlyWarning
+            } else {
+                Effect::NotRepairable
+            };
             let why_not = Rc::new(why_not);
             for image in uncovered {
                 find(examination, &image, effect, Err(Rc::clone(&why_not)));
@@ -88,7 +101,12 @@ struct Uncovered<'i> {
 /// The first guarded place of which the image is not covered. None if the image is covered.
 ///
 /// A check covers its image even if it is too weak: *weak-check* is about such checks.
-fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_app: Option<usize>) -> Option<usize> {
+fn uncovered(
+    examination: &Examination<'_>,
+    places: &[usize],
+    work: Work,
+    only_app: Option<usize>,
+) -> Option<usize> {
     let guarded = || examination.with_role(places, Role::Guarded);
     let strongest = guarded().map(|(_, place)| place.policy.now).max()?;
     let covers = |(_, place): (usize, &Place<'_>)| {
@@ -99,22 +117,30 @@ fn uncovered(examination: &Examination<'_>, places: &[usize], work: Work, only_a
         return None;
     }
     let needs_check = |index: usize, place: &Place<'_>| {
-        let is_on_every_app = place.start.followers == Followers::Mounting { is_on_every_app: true };
+        let is_on_every_app = place.start.followers
+            == Followers::Mounting {
+                is_on_every_app: true,
+            };
         examination.first_init.is_some() || !(Some(index) == only_app || is_on_every_app)
     };
-    guarded().find(|(index, place)| needs_check(*index, place)).map(|(index, _)| index)
+    guarded()
+        .find(|(index, place)| needs_check(*index, place))
+        .map(|(index, _)| index)
 }
 
 /// The app containers that are not exempt.
 fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
-    let apps = places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
+    let apps =
+        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
     apps.map(|(index, _)| index)
 }
 
 /// The strongest pull policy of these places, apart from the volumes that no container mounts.
 fn strongest_pull(examination: &Examination<'_>, places: &[usize]) -> Option<PullPolicy> {
-    let pulled = examination.at(places).filter(|(_, place)| place.start.moment.is_some());
+    let pulled = examination
+        .at(places)
+        .filter(|(_, place)| place.start.moment.is_some());
     pulled.map(|(_, place)| place.policy.now).max()
 }
 
@@ -129,33 +155,86 @@ fn checks<'o>(
     let (made, first) = Made::of(examination)?;
     let (list, mounting, start) = match &made {
         // Only app containers are guarded then, and they start after every init container.
-        Made::InitContainers(_) => (List::InitContainers, Vec::new(), Start::of_container(List::InitContainers, first)),
-        Made::Volumes(mounting) => (List::Volumes, mounting.clone(), Start::of_volume(examination.first_start(), true)),
+        Made::InitContainers(_) => (
+            List::InitContainers,
+            Vec::new(),
+            Start::of_container(List::InitContainers, first),
+        ),
+        Made::Volumes(mounting) => (
+            List::Volumes,
+            mounting.clone(),
+            Start::of_volume(examination.first_start(), true),
+        ),
     };
     let images = (first..).zip(uncovered).zip(free_names(examination));
     let checks = images.filter_map(|((index, image), name)| {
-        Some(examination.places.get(image.guarded)?.check(list, index, name, image.policy, start))
+        Some(
+            examination
+                .places
+                .get(image.guarded)?
+                .check(list, index, name, image.policy, start),
+        )
     });
     let checks: Vec<Place<'o>> = checks.collect();
-    let mounts: Vec<Value> = checks.iter().filter(|check| check.list == List::Volumes).map(mount).collect();
-    let size_of_mounts = mounts.iter().map(|mount| mount.to_string().len().saturating_mul(mounting.len()));
+    let mounts: Vec<Value> = checks
+        .iter()
+        .filter(|check| check.list == List::Volumes)
+        .map(mount)
+        .collect();
+    let size_of_mounts = mounts
+        .iter()
+        .map(|mount| mount.to_string().len().saturating_mul(mounting.len()));
     // The entries differ in names and images, and by a few bytes in pull policies. Only one is measured, because the fields
     // of all may be huge.
     let size_of_texts = |check: &Place<'_>| check.name.len().saturating_add(check.image.now.len());
-    let size_of_fields =
-        checks.first().map_or(0, |check| made.entry(check).to_string().len().saturating_sub(size_of_texts(check)));
-    let size_of_entries = checks.iter().map(|check| size_of_texts(check).saturating_add(size_of_fields));
-    if size_of_entries.chain(size_of_mounts).fold(0, usize::saturating_add) > ADDITIONS_MAX {
+    let size_of_fields = checks.first().map_or(0, |check| {
+        made.entry(check)
+            .to_string()
+            .len()
+            .saturating_sub(size_of_texts(check))
+    });
+    let size_of_entries = checks
+        .iter()
+        .map(|check| size_of_texts(check).saturating_add(size_of_fields));
+    if size_of_entries
+        .chain(size_of_mounts)
+        .fold(0, usize::saturating_add)
+        > ADDITIONS_MAX
+    {
         return Err(WhyNot::TooLarge);
     }
     let entries = checks.iter().map(|check| made.entry(check)).collect();
-    Ok((Additions { list, first, entries, mounting, mounts }, checks))
+    Ok((
+        Additions {
+            list,
+            first,
+            entries,
+            mounting,
+            mounts,
+        },
+        checks,
+    ))
 }
 
 /// Adds a finding about an image that is not covered. `added` is the check that is added, or why none is.
-fn find(examination: &mut Examination<'_>, image: &Uncovered<'_>, effect: Effect, added: Result<Added, Rc<WhyNot>>) {
-    let missing = Missing { policy: image.policy, waiting: examination.waiting(image.guarded), added };
-    examination.findings.add(image.guarded, Rule::MissingCheck, Subject::Check, effect, missing);
+fn find(
+    examination: &mut Examination<'_>,
+    image: &Uncovered<'_>,
+    effect: Effect,
+    added: Result<Added, Rc<WhyNot>>,
+) {
+    let missing = Missing {
+        policy: image.policy,
+        waiting: examination.waiting(image.guarded),
+        added,
+    };
+    examination.findings.add(
+        image.guarded,
+        Rule::MissingCheck,
+        Subject::Check,
+        effect,
+        missing,
+    );
 }
 
 /// An image is not covered.
@@ -178,16 +257,26 @@ struct Added {
 
 impl Reason for Missing {
     fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} pulls {} but no image check pulls it first", place.shown_name(), place.shown_image())
+        format!(
+            "{} pulls {} but no image check pulls it first",
+            place.shown_name(),
+            place.shown_image()
+        )
     }
 
     fn help(&self, _: &Place<'_>) -> String {
         let policy = self.policy.as_str();
         match &self.added {
-            Ok(Added { name, is_volume: false }) => {
+            Ok(Added {
+                name,
+                is_volume: false,
+            }) => {
                 format!("add an init container {name} with this image and imagePullPolicy {policy}")
             }
-            Ok(Added { name, is_volume: true }) => {
+            Ok(Added {
+                name,
+                is_volume: true,
+            }) => {
                 format!("add an image volume {name} with this image and pullPolicy {policy}")
             }
             Err(why_not) => why_not.help(policy),
@@ -205,6 +294,8 @@ impl Reason for Missing {
         let added = self.added.as_ref().ok()?;
         let (check, policy) = (&added.name, self.policy.as_str());
         let (name, image) = (shown(&self.waiting), shown(&place.image.now));
-        Some(format!("{check} was added: it pulls {image} with {policy} before {name} starts"))
+        Some(format!(
+            "{check} was added: it pulls {image} with {policy} before {name} starts"
+        ))
     }
 }

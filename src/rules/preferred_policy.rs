@@ -16,11 +16,19 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
     for (index, place) in places.filter(|(_, place)| place.takes_part()) {
         let may_be_always = place.policy.now == PullPolicy::IfNotPresent
             && place.settings.forbid_always.is_none()
-            && place.reference.is_ok_and(|image| image.digest().is_none() && !image.is_image_id());
+            && place
+                .reference
+                .is_ok_and(|image| image.digest().is_none() && !image.is_image_id());
         if let Some(pattern) = place.settings.prefer_always.filter(|_| may_be_always) {
             place.policy.set(PullPolicy::Always, Rule::PreferredPolicy);
             let reason = NotPreferred(pattern);
-            examination.findings.add(index, Rule::PreferredPolicy, Subject::PullPolicy, Effect::Preference, reason);
+            examination.findings.add(
+                index,
+                Rule::PreferredPolicy,
+                Subject::PullPolicy,
+                Effect::Preference,
+                reason,
+            );
         }
     }
 }
@@ -31,7 +39,11 @@ struct NotPreferred<'o>(&'o Pattern);
 
 impl Reason for NotPreferred<'_> {
     fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} but images.preferAlways has {}", place.pulls(), self.0.as_str())
+        format!(
+            "{} but images.preferAlways has {}",
+            place.pulls(),
+            self.0.as_str()
+        )
     }
 
     fn help(&self, place: &Place<'_>) -> String {

@@ -19,7 +19,11 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
         return;
     }
     for places in images {
-        let Some(pulled) = examination.at(places).filter_map(|(_, place)| pulled(place, pull_once)).min() else {
+        let Some(pulled) = examination
+            .at(places)
+            .filter_map(|(_, place)| pulled(place, pull_once))
+            .min()
+        else {
             continue;
         };
         for index in places {

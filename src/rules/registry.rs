@@ -20,14 +20,22 @@ use crate::settings::{Action, Platform};
 use crate::shown::shown;
 
 /// The order in which images are looked up.
-const ORDER: [List; 4] = [List::Containers, List::InitContainers, List::EphemeralContainers, List::Volumes];
+const ORDER: [List; 4] = [
+    List::Containers,
+    List::InitContainers,
+    List::EphemeralContainers,
+    List::Volumes,
+];
 
 /// Looks up the images that the settings select, and does what the settings demand.
 pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client) {
     let platform = examination.settings.registry.platform;
     let platforms = match platform {
         Platform::Off => Platforms::default(),
-        Platform::Warn | Platform::Reject => examination.spec.nodes().platforms(examination.request.kind.spec_path()),
+        Platform::Warn | Platform::Reject => examination
+            .spec
+            .nodes()
+            .platforms(examination.request.kind.spec_path()),
     };
     let mut session = Session::new(client);
     for image in images(examination, !platforms.wanted.is_empty()) {
@@ -43,9 +51,19 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
             Ok(None) => {}
             Ok(Some(missing)) => {
                 // A place with `Never` may get the same digest from another tag, and would come first in a second run.
-                let effect = if platform == Platform::Warn { Effect::OnlyWarning } else { Effect::NotRepairable };
+                let effect = if platform == Platform::Warn {
+                    Effect::OnlyWarning
+                } else {
+                    Effect::NotRepairable
+                };
                 if let Some(place) = image.pulled_by {
-                    examination.findings.add(place, Rule::Registry, Subject::Image, effect, missing);
+                    examination.findings.add(
+                        place,
+                        Rule::Registry,
+                        Subject::Image,
+                        effect,
+                        missing,
+                    );
                 }
             }
             Err(failure) => {
@@ -77,7 +95,10 @@ struct Image {
 
 impl Image {
     fn question<'q>(&'q self, image: &'q str) -> Question<'q> {
-        Question { image, registry: &self.registry }
+        Question {
+            image,
+            registry: &self.registry,
+        }
     }
 }
 
@@ -85,9 +106,20 @@ impl Image {
 fn images(examination: &Examination<'_>, with_platforms: bool) -> Vec<Image> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image> = Vec::new();
-    let places = || examination.places.iter().enumerate().filter(|(_, place)| place.takes_part());
-    for (index, place) in ORDER.into_iter().flat_map(|list| places().filter(move |(_, place)| place.list == list)) {
-        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else { continue };
+    let places = || {
+        examination
+            .places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| place.takes_part())
+    };
+    for (index, place) in ORDER
+        .into_iter()
+        .flat_map(|list| places().filter(move |(_, place)| place.list == list))
+    {
+        let (Some(lookup), Ok(reference)) = (place.settings.lookup, place.reference) else {
+            continue;
+        };
         // `Verify` asks for digests too, because the registry may have deleted them.
         if reference.digest().is_some() && lookup.pins && !with_platforms {
             continue;
@@ -123,11 +155,9 @@ fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option
     let is_immutable = examination.request.operation == Operation::PodUpdate;
     let mut name = None;
     for index in &image.places {
-        let Some(place) = examination
-            .places
-            .get_mut(*index)
-            .filter(|place| !image.has_digest && place.settings.lookup.is_some_and(|lookup| lookup.pins))
-        else {
+        let Some(place) = examination.places.get_mut(*index).filter(|place| {
+            !image.has_digest && place.settings.lookup.is_some_and(|lookup| lookup.pins)
+        }) else {
             continue;
         };
         let with_tag = place.same_image().into_owned();
@@ -137,18 +167,36 @@ fn pin(examination: &mut Examination<'_>, image: &Image, digest: &str) -> Option
             Some(_) => PullPolicy::Always,
             None => PullPolicy::IfNotPresent,
         };
-        name = Reference::parse(&pinned).ok().map(|image| image.normalised());
-        let reason = Unpinned { with_tag, digest: digest.to_owned(), policy };
+        name = Reference::parse(&pinned)
+            .ok()
+            .map(|image| image.normalised());
+        let reason = Unpinned {
+            with_tag,
+            digest: digest.to_owned(),
+            policy,
+        };
         place.image.set(pinned.into(), Rule::Registry);
         place.policy.set(policy, Rule::Registry);
-        examination.findings.add(*index, Rule::Registry, Subject::Image, Effect::Repairable, reason);
+        examination.findings.add(
+            *index,
+            Rule::Registry,
+            Subject::Image,
+            Effect::Repairable,
+            reason,
+        );
     }
     name
 }
 
 /// Does what the settings demand after a failed lookup. Each place has its own settings, because two tags of one digest may
 /// have different ones. `name` is the image in the list of failed lookups. `has_answer` says whether its digest is known.
-fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, failure: Failure, has_answer: bool) {
+fn use_failure(
+    examination: &mut Examination<'_>,
+    image: &Image,
+    name: &str,
+    failure: Failure,
+    has_answer: bool,
+) {
     // A digest that is looked up for the platform alone never rejects if a missing platform is only a warning.
     let only_warns = examination.settings.registry.platform == Platform::Warn && image.has_digest;
     // `UseCached` acts as `KeepTag` in three cases. The pull policies of an existing Pod can't change. A digest names the same
@@ -166,19 +214,30 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
         })
     };
     for action in [Action::Reject, Action::UseCached, Action::KeepTag] {
-        let demand = |index: &usize| examination.places.get(*index).and_then(demanded) == Some(action);
+        let demand =
+            |index: &usize| examination.places.get(*index).and_then(demanded) == Some(action);
         let places: Vec<usize> = image.places.iter().copied().filter(demand).collect();
-        let Some(first) = places.first() else { continue };
+        let Some(first) = places.first() else {
+            continue;
+        };
         let done = match action {
             Action::Reject => {
                 let effect = Effect::NotRepairable;
-                examination.findings.add(*first, Rule::Registry, Subject::Image, effect, NoAnswer(failure));
+                examination.findings.add(
+                    *first,
+                    Rule::Registry,
+                    Subject::Image,
+                    effect,
+                    NoAnswer(failure),
+                );
                 Action::Reject
             }
             Action::UseCached => use_cached(examination, &places, failure),
             Action::KeepTag => Action::KeepTag,
         };
-        examination.failed_lookups.insert((name.to_owned(), done), failure);
+        examination
+            .failed_lookups
+            .insert((name.to_owned(), done), failure);
     }
 }
 
@@ -187,7 +246,9 @@ fn use_failure(examination: &mut Examination<'_>, image: &Image, name: &str, fai
 fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
     let mut action = Action::KeepTag;
     for index in places {
-        let Some(place) = examination.places.get_mut(*index) else { continue };
+        let Some(place) = examination.places.get_mut(*index) else {
+            continue;
+        };
         if place.policy.now == PullPolicy::Always && place.settings.require_always.is_none() {
             place.policy.set(PullPolicy::IfNotPresent, Rule::Registry);
             action = Action::UseCached;
@@ -213,11 +274,20 @@ struct Unpinned {
 
 impl Reason for Unpinned {
     fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} pulls {} by its tag", place.shown_name(), place.shown_image())
+        format!(
+            "{} pulls {} by its tag",
+            place.shown_name(),
+            place.shown_image()
+        )
     }
 
     fn help(&self, _: &Place<'_>) -> String {
-        format!("set its image to {}@{} with {}", shown(&self.with_tag), self.digest, self.policy.as_str())
+        format!(
+            "set its image to {}@{} with {}",
+            shown(&self.with_tag),
+            self.digest,
+            self.policy.as_str()
+        )
     }
 }
 

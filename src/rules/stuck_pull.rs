@@ -21,7 +21,10 @@ const NEVER: &str = "ErrImageNeverPull";
 /// `pkg/kubelet/container/sync_result.go`.
 const REASONS: [(&str, &str); 7] = [
     ("ErrImagePull", "correct its image, or see to its registry"),
-    ("ImagePullBackOff", "correct its image, or see to its registry"),
+    (
+        "ImagePullBackOff",
+        "correct its image, or see to its registry",
+    ),
     (NEVER, "because its node doesn't have the image"),
     ("InvalidImageName", "correct its image"),
     ("ImageInspectError", "see to its node"),
@@ -33,14 +36,18 @@ const REASONS: [(&str, &str); 7] = [
 pub(super) fn find(examination: &mut Examination<'_>) {
     let request = examination.request;
     let is_audit = request.operation == Operation::PodCreate && request.names_no_user;
-    let Some(status) = request.object.get("status").filter(|_| is_audit) else { return };
+    let Some(status) = request.object.get("status").filter(|_| is_audit) else {
+        return;
+    };
     // The kubelet leaves an init container that never started in the state `waiting`, even after the Pod has failed.
     if matches!(text(status, "phase"), Some("Succeeded" | "Failed")) {
         return;
     }
     let mut places = BTreeMap::new();
     for (index, place) in examination.places.iter().enumerate() {
-        places.entry((place.list, &*place.name)).or_insert((index, place));
+        places
+            .entry((place.list, &*place.name))
+            .or_insert((index, place));
     }
     for (list, statuses, condition) in [
         (List::InitContainers, "initContainerStatuses", "Initialized"),
@@ -50,12 +57,23 @@ pub(super) fn find(examination: &mut Examination<'_>) {
         let mut seen = BTreeSet::new();
         for (entry, container) in elements(status, statuses).iter().enumerate() {
             // A person may have written several entries about one container. The first one counts.
-            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else { continue };
-            let Some((index, place)) = places.get(&(list, name)).copied() else { continue };
-            let reason = container.pointer("/state/waiting/reason").and_then(Value::as_str);
+            let Some(name) = text(container, "name").filter(|name| seen.insert(*name)) else {
+                continue;
+            };
+            let Some((index, place)) = places.get(&(list, name)).copied() else {
+                continue;
+            };
+            let reason = container
+                .pointer("/state/waiting/reason")
+                .and_then(Value::as_str);
             let reason = REASONS.iter().find(|(known, _)| Some(*known) == reason);
-            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else { continue };
-            let volumes = place.mounts.iter().filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
+            let (Some((reason, help)), false) = (reason, place.role == Role::Exempt) else {
+                continue;
+            };
+            let volumes = place
+                .mounts
+                .iter()
+                .filter_map(|mount| places.get(&(List::Volumes, mount.volume)));
             let (mut images, mut never) = (BTreeSet::new(), BTreeSet::new());
             for place in [place].into_iter().chain(volumes.map(|(_, place)| *place)) {
                 images.insert(place.shown_image().into_owned());
@@ -64,9 +82,17 @@ pub(super) fn find(examination: &mut Examination<'_>) {
                 }
             }
             let path = format!("status.{statuses}[{entry}].state.waiting.reason");
-            let stuck = Stuck { reason, help, images, never, since: since.clone() };
+            let stuck = Stuck {
+                reason,
+                help,
+                images,
+                never,
+                since: since.clone(),
+            };
             let subject = Subject::Status { path, reason };
-            examination.findings.add(index, Rule::StuckPull, subject, Effect::IgnoredByFix, stuck);
+            examination
+                .findings
+                .add(index, Rule::StuckPull, subject, Effect::IgnoredByFix, stuck);
         }
     }
 }
@@ -82,7 +108,11 @@ fn last_transition<'v>(status: &'v Value, condition: &str) -> Option<&'v str> {
 fn is_time(text: &str) -> bool {
     const FORM: &[u8] = b"0000-00-00T00:00:00Z";
     let fits = |(byte, form): (u8, &u8)| {
-        if *form == b'0' { byte.is_ascii_digit() } else { byte == *form }
+        if *form == b'0' {
+            byte.is_ascii_digit()
+        } else {
+            byte == *form
+        }
     };
     text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
 }
@@ -100,14 +130,27 @@ struct Stuck {
 }
 
 fn joined(texts: &BTreeSet<String>, separator: &str) -> String {
-    texts.iter().map(|text| &**text).collect::<Vec<_>>().join(separator)
+    texts
+        .iter()
+        .map(|text| &**text)
+        .collect::<Vec<_>>()
+        .join(separator)
 }
 
 impl Reason for Stuck {
     fn problem(&self, place: &Place<'_>) -> String {
         let images = joined(&self.images, " or ");
-        let since = self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
-        format!("{} waits for {} ({}{since})", place.shown_name(), images, self.reason)
+        let since = self
+            .since
+            .as_ref()
+            .map(|since| format!(" since {since}"))
+            .unwrap_or_default();
+        format!(
+            "{} waits for {} ({}{since})",
+            place.shown_name(),
+            images,
+            self.reason
+        )
     }
 
     fn help(&self, place: &Place<'_>) -> String {
@@ -115,7 +158,14 @@ impl Reason for Stuck {
             return self.help.to_owned();
         }
         let never = joined(&self.never, " and ");
-        let never = if never.is_empty() { &*place.shown_name() } else { &never };
-        format!("make the Pod anew with IfNotPresent for {never}, {}", self.help)
+        let never = if never.is_empty() {
+            &*place.shown_name()
+        } else {
+            &never
+        };
+        format!(
+            "make the Pod anew with IfNotPresent for {never}, {}",
+            self.help
+        )
     }
 }

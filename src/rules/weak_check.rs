@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::examination::{Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work};
+use crate::examination::{
+    Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work,
+};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::shown::shown;
@@ -14,7 +16,11 @@ use crate::shown::shown;
 pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     let work = examination.work();
     for places in images {
-        let checks = || examination.with_role(places, Role::Check).map(|(_, check)| check);
+        let checks = || {
+            examination
+                .with_role(places, Role::Check)
+                .map(|(_, check)| check)
+        };
         if checks().any(|check| check.gates(work)) {
             raise_gating(examination, places, work);
         } else if checks().next().is_some() {
@@ -30,7 +36,10 @@ fn raise_gating(examination: &mut Examination<'_>, places: &[usize], work: Work)
     let strongest = gating().map(|(_, check)| check.policy.now).max();
     let first = gating().next().map(|(index, _)| index);
     // Of several maxima, `max_by_key` returns the last.
-    let guarded = examination.with_role(places, Role::Guarded).rev().max_by_key(|(_, place)| place.policy.now);
+    let guarded = examination
+        .with_role(places, Role::Guarded)
+        .rev()
+        .max_by_key(|(_, place)| place.policy.now);
     if let (Some(first), Some((guarded, place))) = (first, guarded)
         && strongest < Some(place.policy.now)
     {
@@ -44,26 +53,40 @@ fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
     let checks = Checks::of(examination, places);
     let with_policy = |policy| {
         let guarded = examination.with_role(places, Role::Guarded);
-        guarded.filter(move |(_, place)| place.policy.now == policy).map(|(index, _)| index)
+        guarded
+            .filter(move |(_, place)| place.policy.now == policy)
+            .map(|(index, _)| index)
     };
-    let guarded: Vec<usize> = PullPolicy::STRONGEST_FIRST.into_iter().flat_map(with_policy).collect();
+    let guarded: Vec<usize> = PullPolicy::STRONGEST_FIRST
+        .into_iter()
+        .flat_map(with_policy)
+        .collect();
     // The moment from which on everything starts after a raised check, which is strong enough for all later places of this
     // loop.
     let mut raised_from: Option<Moment> = None;
     for index in guarded {
-        let Some(place) = examination.places.get(index) else { continue };
+        let Some(place) = examination.places.get(index) else {
+            continue;
+        };
         let starts_after = |from| place.start.moment >= Some(from);
         if raised_from.is_some_and(starts_after) {
             continue;
         }
         let pulled = checks.pulled_before(place);
         let mounted = || checks.mounted_by(place);
-        let policies = mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
+        let policies =
+            mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
         let strongest = policies.chain(pulled.map(|pulled| pulled.strongest)).max();
         // Init containers come before volumes among the places, so the smallest index is that of the first check.
         let first = mounted().chain(pulled.map(|pulled| pulled.first)).min();
-        let Some(first) = first.filter(|_| strongest < Some(place.policy.now)) else { continue };
-        if let Some(Followers::From(from)) = examination.places.get(first).map(|check| check.start.followers) {
+        let Some(first) = first.filter(|_| strongest < Some(place.policy.now)) else {
+            continue;
+        };
+        if let Some(Followers::From(from)) = examination
+            .places
+            .get(first)
+            .map(|check| check.start.followers)
+        {
             raised_from = raised_from.into_iter().chain([from]).min();
         }
         raise_to(examination, first, index);
@@ -72,12 +95,23 @@ fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
 
 /// Raises a check to the pull policy of a guarded place.
 fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: usize) {
-    let Some(guarded) = examination.places.get(guarded) else { return };
-    let weak = Weak { guarded: guarded.name.to_string(), needed: guarded.policy.now };
+    let Some(guarded) = examination.places.get(guarded) else {
+        return;
+    };
+    let weak = Weak {
+        guarded: guarded.name.to_string(),
+        needed: guarded.policy.now,
+    };
     if let Some(check) = examination.places.get_mut(check) {
         check.policy.set(weak.needed, Rule::WeakCheck);
     }
-    examination.findings.add(check, Rule::WeakCheck, Subject::PullPolicy, Effect::Repairable, weak);
+    examination.findings.add(
+        check,
+        Rule::WeakCheck,
+        Subject::PullPolicy,
+        Effect::Repairable,
+        weak,
+    );
 }
 
 /// The checks of one image.
@@ -114,9 +148,17 @@ impl Checks {
         }
         let mut pulled: Vec<Pulled> = Vec::new();
         for ((from, index), policy) in by_moment {
-            let before = pulled.last().copied().unwrap_or(Pulled { from, first: index, strongest: policy });
+            let before = pulled.last().copied().unwrap_or(Pulled {
+                from,
+                first: index,
+                strongest: policy,
+            });
             let (first, strongest) = (before.first.min(index), before.strongest.max(policy));
-            pulled.push(Pulled { from, first, strongest });
+            pulled.push(Pulled {
+                from,
+                first,
+                strongest,
+            });
         }
         Self { pulled, on_apps }
     }
@@ -156,6 +198,10 @@ impl Reason for Weak {
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        Some(format!("{}, as {} needs", place.now_pulls(), shown(&self.guarded)))
+        Some(format!(
+            "{}, as {} needs",
+            place.now_pulls(),
+            shown(&self.guarded)
+        ))
     }
 }

@@ -40,7 +40,9 @@ pub struct Checks {
 impl Default for Checks {
     fn default() -> Self {
         Self {
-            name_prefixes: ["imagecheck-", "imagepullcheck-"].map(|prefix| Prefix(prefix.into())).into(),
+            name_prefixes: ["imagecheck-", "imagepullcheck-"]
+                .map(|prefix| Prefix(prefix.into()))
+                .into(),
             coverage: Coverage::default(),
             every_pod: false,
             form: Form::default(),
@@ -53,19 +55,27 @@ impl Default for Checks {
 impl Checks {
     /// Whether this is the name of an image check.
     pub(crate) fn has_prefix(&self, name: &str) -> bool {
-        self.name_prefixes.iter().any(|prefix| name.starts_with(&prefix.0))
+        self.name_prefixes
+            .iter()
+            .any(|prefix| name.starts_with(&prefix.0))
     }
 
     /// The prefix of the names of added checks.
     pub(crate) fn first_prefix(&self) -> &str {
-        self.name_prefixes.first().map_or("imagecheck-", |prefix| &prefix.0)
+        self.name_prefixes
+            .first()
+            .map_or("imagecheck-", |prefix| &prefix.0)
     }
 }
 
 /// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
 fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
     let prefixes: Vec<Prefix> = value::list(source)?;
-    Ok(if prefixes.is_empty() { Checks::default().name_prefixes } else { prefixes })
+    Ok(if prefixes.is_empty() {
+        Checks::default().name_prefixes
+    } else {
+        prefixes
+    })
 }
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
@@ -144,26 +154,55 @@ impl Template {
     /// What is wrong with the template, a sentence for each problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let container = &self.0;
-        let claims = container.resources.as_ref().and_then(|resources| resources.claims.as_ref());
+        let claims = container
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.claims.as_ref());
         let own = "every added check has its own";
         let no_probes = "an init container has none";
         let ends = "a check runs once and ends";
         let forbidden = [
             ("name", !container.name.is_empty(), own),
             ("image", container.image.is_some(), own),
-            ("imagePullPolicy", container.image_pull_policy.is_some(), own),
+            (
+                "imagePullPolicy",
+                container.image_pull_policy.is_some(),
+                own,
+            ),
             ("lifecycle", container.lifecycle.is_some(), no_probes),
-            ("livenessProbe", container.liveness_probe.is_some(), no_probes),
-            ("readinessProbe", container.readiness_probe.is_some(), no_probes),
+            (
+                "livenessProbe",
+                container.liveness_probe.is_some(),
+                no_probes,
+            ),
+            (
+                "readinessProbe",
+                container.readiness_probe.is_some(),
+                no_probes,
+            ),
             ("startupProbe", container.startup_probe.is_some(), no_probes),
             ("restartPolicy", container.restart_policy.is_some(), ends),
-            ("restartPolicyRules", container.restart_policy_rules.is_some(), ends),
-            ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
+            (
+                "restartPolicyRules",
+                container.restart_policy_rules.is_some(),
+                ends,
+            ),
+            (
+                "resources.claims",
+                claims.is_some(),
+                "the Pods don't have this claim",
+            ),
         ];
         let set = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
-        let problems = set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
-        let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
+        let problems =
+            set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let has_command = container
+            .command
+            .as_ref()
+            .is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
-        problems.chain((!has_command).then(|| missing.to_owned())).collect()
+        problems
+            .chain((!has_command).then(|| missing.to_owned()))
+            .collect()
     }
 }

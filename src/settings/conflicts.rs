@@ -11,10 +11,18 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
     let registry = &settings.registry;
     let adds_checks = checks.coverage == Coverage::Fix;
     let has_platform = registry.platform != Platform::Off;
-    let mut conflicts = checks.template.as_ref().map(Template::problems).unwrap_or_default();
-    let mut add = |is_wrong: bool, sentence: &str| conflicts.extend(is_wrong.then(|| sentence.to_owned()));
+    let mut conflicts = checks
+        .template
+        .as_ref()
+        .map(Template::problems)
+        .unwrap_or_default();
+    let mut add =
+        |is_wrong: bool, sentence: &str| conflicts.extend(is_wrong.then(|| sentence.to_owned()));
     add(
-        adds_checks && checks.every_pod && checks.form == Form::InitContainer && checks.template.is_none(),
+        adds_checks
+            && checks.every_pod
+            && checks.form == Form::InitContainer
+            && checks.template.is_none(),
         "imageChecks.template is required: with coverage Fix and everyPod true, a Pod without image checks has none to \
          copy, unless imageChecks.as is ImageVolume",
     );
@@ -28,11 +36,15 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
         "registry.platform needs lookups: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin",
     );
     for (index, entry) in registry.overrides.iter().enumerate() {
-        add(entry.images.is_empty(), &format!("registry.overrides[{index}].images is required: name the images"));
+        add(
+            entry.images.is_empty(),
+            &format!("registry.overrides[{index}].images is required: name the images"),
+        );
     }
     let prefix = checks.first_prefix();
     let exempts_checks = |pattern: &&NamePattern| {
-        adds_checks && (0..CHECK_NUMBERS).any(|number| pattern.matches(&format!("{prefix}{number}")))
+        adds_checks
+            && (0..CHECK_NUMBERS).any(|number| pattern.matches(&format!("{prefix}{number}")))
     };
     if let Some(pattern) = settings.exempt.containers.iter().find(exempts_checks) {
         let pattern = String::from(pattern.clone());

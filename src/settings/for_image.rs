@@ -37,7 +37,10 @@ impl Settings {
             forbid_always: first(&images.forbid_always),
             forbid_never: first(&images.forbid_never),
             // No registry has an image ID.
-            lookup: self.registry.for_image(&names).filter(|_| !image.is_image_id()),
+            lookup: self
+                .registry
+                .for_image(&names)
+                .filter(|_| !image.is_image_id()),
         }
     }
 

@@ -68,7 +68,9 @@ pub enum Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 pub enum Action {
     /// The image is a finding without a repair.
     Reject,
@@ -128,7 +130,9 @@ impl Registry {
     /// Whether any image may be looked up.
     pub(crate) fn looks_up(&self) -> bool {
         let lookups = self.overrides.iter().filter_map(|entry| entry.lookup);
-        lookups.chain([self.lookup]).any(|lookup| lookup != Lookup::Off)
+        lookups
+            .chain([self.lookup])
+            .any(|lookup| lookup != Lookup::Off)
     }
 
     /// How an image is looked up. None if it is not.
@@ -137,8 +141,15 @@ impl Registry {
         if names.first_match(&self.skip_images).is_some() {
             return None;
         }
-        let own = self.overrides.iter().find(|entry| names.first_match(&entry.images).is_some());
+        let own = self
+            .overrides
+            .iter()
+            .find(|entry| names.first_match(&entry.images).is_some());
         let lookup = own.and_then(|own| own.lookup).unwrap_or(self.lookup);
-        (lookup != Lookup::Off).then_some(ImageLookup { pins: lookup == Lookup::Pin, registry: self, own })
+        (lookup != Lookup::Off).then_some(ImageLookup {
+            pins: lookup == Lookup::Pin,
+            registry: self,
+            own,
+        })
     }
 }

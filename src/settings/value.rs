@@ -34,7 +34,10 @@ where
     T: TryFrom<String, Error = String>,
 {
     let elements = Vec::<Element<T>>::deserialize(source)?;
-    Ok(elements.into_iter().filter_map(|element| element.0).collect())
+    Ok(elements
+        .into_iter()
+        .filter_map(|element| element.0)
+        .collect())
 }
 
 /// An element of a list of strings. None for `""`, which forms leave behind.
@@ -114,7 +117,10 @@ impl<'de> Deserializer<'de> for SettingsValue<'de> {
         match self.0 {
             Value::String(word) => visitor.visit_enum(word.as_str().into_deserializer()),
             Value::Bool(false) => visitor.visit_enum("Off".into_deserializer()),
-            _ => Err(Error::custom(format_args!("must be one of {}", variants.join(", ")))),
+            _ => Err(Error::custom(format_args!(
+                "must be one of {}",
+                variants.join(", ")
+            ))),
         }
     }
 

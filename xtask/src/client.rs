@@ -21,7 +21,9 @@ impl Registry for Registries {
             Question::OciManifest { image } => ("manifest", image),
         };
         let answer = run([command, image]);
-        answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+        answer
+            .map(|text| text.trim_end().to_owned())
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -47,10 +49,18 @@ fn compiled() -> Result<PathBuf> {
     if !program.exists() {
         eprintln!("==> compiling the client of registries, which takes a minute, once");
         let status = workspace::cargo()
-            .args(["build", "--locked", "--package=registry-client", "--profile=xtask"])
+            .args([
+                "build",
+                "--locked",
+                "--package=registry-client",
+                "--profile=xtask",
+            ])
             .status()
             .context("cannot run cargo")?;
-        ensure!(status.success(), "the client of registries could not be compiled");
+        ensure!(
+            status.success(),
+            "the client of registries could not be compiled"
+        );
     }
     Ok(program)
 }

@@ -33,7 +33,11 @@ impl Evaluation {
             "record" => &self.answer["mutated_object"]["metadata"]["annotations"],
             _ => &self.answer["audit_annotations"],
         };
-        let key = if key == "record" { "consistent-pull-policy/changes" } else { key };
+        let key = if key == "record" {
+            "consistent-pull-policy/changes"
+        } else {
+            key
+        };
         serde_json::from_str(text(&annotations[key])).unwrap_or_default()
     }
 }
@@ -50,18 +54,29 @@ pub trait Host {
 impl<P: Policy> Host for P {
     fn evaluate(&self, case: &Case) -> Result<Evaluation> {
         let settings = case.settings.to_string();
-        let judged = self.validate_settings(settings.as_bytes()).map_err(|error| anyhow!(error))?;
+        let judged = self
+            .validate_settings(settings.as_bytes())
+            .map_err(|error| anyhow!(error))?;
         let judged: Value = serde_json::from_slice(&judged)?;
         if judged["valid"] == false {
             let invalid = judged["message"].as_str().unwrap_or_default().to_owned();
-            return Ok(Evaluation { invalid: Some(invalid), ..Evaluation::default() });
+            return Ok(Evaluation {
+                invalid: Some(invalid),
+                ..Evaluation::default()
+            });
         }
         let calls = Arc::new(Mutex::new(Vec::new()));
         let payload = json!({"request": case.request, "settings": case.settings}).to_string();
-        let answer = self.validate(payload.as_bytes(), case.registries.host(&calls)).map_err(|error| anyhow!(error))?;
+        let answer = self
+            .validate(payload.as_bytes(), case.registries.host(&calls))
+            .map_err(|error| anyhow!(error))?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Evaluation { invalid: None, answer, calls })
+        Ok(Evaluation {
+            invalid: None,
+            answer,
+            calls,
+        })
     }
 }
 
@@ -77,31 +92,51 @@ impl Host for Kwctl {
     fn evaluate(&self, case: &Case) -> Result<Evaluation> {
         let Evaluation { calls, .. } = Native.evaluate(case)?;
         let folder = tempfile::tempdir()?;
-        let (request, session) = (folder.path().join("request.json"), folder.path().join("session.yaml"));
+        let (request, session) = (
+            folder.path().join("request.json"),
+            folder.path().join("session.yaml"),
+        );
         fs::write(&request, case.request.to_string())?;
         fs::write(&session, recorded(&calls, &case.registries)?)?;
         let output = Command::new(&self.program)
             .arg("run")
             .arg("--request-path")
             .arg(request)
-            .args(["--settings-json", &case.settings.to_string(), "--replay-host-capabilities-interactions"])
+            .args([
+                "--settings-json",
+                &case.settings.to_string(),
+                "--replay-host-capabilities-interactions",
+            ])
             .arg(session)
             .arg(&self.module)
             .output()
             .with_context(|| format!("cannot run {}", self.program.display()))?;
-        let [printed, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        let [printed, errors] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         // kwctl itself logs the error texts of registries. In those of the rows, the secret is the user of a URL.
         let log = errors.replace("https://s3cr3t", "");
-        ensure!(!log.contains("s3cr3t"), "a secret of the Pod is in the log: {errors}");
-        let mut invalid = errors.lines().map(|line| line.split_once("Provided settings are not valid: "));
+        ensure!(
+            !log.contains("s3cr3t"),
+            "a secret of the Pod is in the log: {errors}"
+        );
+        let mut invalid = errors
+            .lines()
+            .map(|line| line.split_once("Provided settings are not valid: "));
         if let Some((_, message)) = invalid.find_map(|line| line) {
-            return Ok(Evaluation { invalid: Some(message.to_owned()), ..Evaluation::default() });
+            return Ok(Evaluation {
+                invalid: Some(message.to_owned()),
+                ..Evaluation::default()
+            });
         }
         let error = errors.rsplit("Error: ").next().unwrap_or_default();
         let error = error.split("Stack backtrace").next().unwrap_or_default();
         ensure!(output.status.success(), "{error}");
         let answer = answer(&serde_json::from_str(&printed)?, &case.request["object"])?;
-        Ok(Evaluation { invalid: None, answer, calls })
+        Ok(Evaluation {
+            invalid: None,
+            answer,
+            calls,
+        })
     }
 }
 
@@ -110,7 +145,11 @@ fn recorded(calls: &[Call], registries: &Registries) -> Result<String> {
     let entries = calls.iter().map(|(operation, image)| {
         // In YAML, a name that begins with a bracket needs quotes.
         let request = yaml_serde::to_string(&json!({"image": image})).unwrap_or_default();
-        let call = if operation == "v1/manifest_digest" { "OciManifestDigest" } else { "OciManifest" };
+        let call = if operation == "v1/manifest_digest" {
+            "OciManifestDigest"
+        } else {
+            "OciManifest"
+        };
         json!({
             "type": "Exchange",
             "request": format!("!{call}\n{request}"),

@@ -44,7 +44,10 @@ pub struct Registries {
 
 impl Registries {
     pub(crate) fn new(images: BTreeMap<String, Image>) -> Self {
-        let mut registries = Self { images, ..Self::default() };
+        let mut registries = Self {
+            images,
+            ..Self::default()
+        };
         for (image, known) in &registries.images {
             let mut know = |image: &str| {
                 let name = shared_name(image).unwrap_or_default();
@@ -60,17 +63,25 @@ impl Registries {
                 }
                 Image::Answer(words) => Err(failure(words).unwrap_or(Failure::Unknown)),
                 Image::Says { .. } => Err(Failure::Unknown),
-                Image::Index { digest, platforms, index } => {
+                Image::Index {
+                    digest,
+                    platforms,
+                    index,
+                } => {
                     let mut entries = Vec::new();
                     for (number, platform) in platforms.iter().enumerate() {
                         let (entry, lost) = entry(digest, number, platform);
                         let answer = lost.map_or_else(|| Ok(entry.digest.clone()), Err);
-                        answers.digests.insert(know(&format!("{at}{}", entry.digest)), answer);
+                        answers
+                            .digests
+                            .insert(know(&format!("{at}{}", entry.digest)), answer);
                         entries.push(entry);
                     }
                     let lost = index.as_deref().and_then(failure);
                     let entries = lost.map_or(Ok(Some(entries)), Err);
-                    answers.indexes.insert(know(&format!("{at}{digest}")), entries);
+                    answers
+                        .indexes
+                        .insert(know(&format!("{at}{digest}")), entries);
                     Ok(digest.clone())
                 }
             };
@@ -111,7 +122,9 @@ impl Registries {
             Some(Image::Says { says }) => Err(format!(
                 "{HOST}: Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
             )),
-            Some(Image::Answer(words)) if failure(words).is_none() && !words.starts_with("sha256:") => {
+            Some(Image::Answer(words))
+                if failure(words).is_none() && !words.starts_with("sha256:") =>
+            {
                 Err(format!("{HOST}: {words}"))
             }
             _ => self.answers.call(operation, image),
@@ -128,7 +141,11 @@ fn entry(index: &str, number: usize, platform: &str) -> (IndexEntry, Option<Fail
     let entry = IndexEntry {
         os: os.to_owned(),
         architecture: architecture.to_owned(),
-        digest: whole_digests(&format!("sha256:{}{:x}…", digit.unwrap_or("0"), 10 + number)),
+        digest: whole_digests(&format!(
+            "sha256:{}{:x}…",
+            digit.unwrap_or("0"),
+            10 + number
+        )),
     };
     (entry, failure(lost))
 }

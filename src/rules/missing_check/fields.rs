@@ -38,10 +38,20 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
         match copy(examination, check) {
             Ok(Some(container)) => return Ok((container, after_checks.unwrap_or_default())),
             Ok(None) => {}
-            Err(field) => why_not = WhyNot::UnknownField { check: check.name.to_string(), field },
+            Err(field) => {
+                why_not = WhyNot::UnknownField {
+                    check: check.name.to_string(),
+                    field,
+                }
+            }
         }
     }
-    let template = examination.settings.image_checks.template.as_ref().ok_or(why_not)?;
+    let template = examination
+        .settings
+        .image_checks
+        .template
+        .as_ref()
+        .ok_or(why_not)?;
     fits(template, examination, last_named)?;
     let mut container = Container::clone(&template.0);
     if examination.spec.has_resources() {
@@ -52,7 +62,9 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
 }
 
 /// The image checks that are init containers.
-fn checks<'e, 'o>(examination: &'e Examination<'o>) -> impl DoubleEndedIterator<Item = &'e Place<'o>> {
+fn checks<'e, 'o>(
+    examination: &'e Examination<'o>,
+) -> impl DoubleEndedIterator<Item = &'e Place<'o>> {
     let places = examination.places.iter();
     places.filter(|place| place.role == Role::Check && place.list == List::InitContainers)
 }
@@ -60,7 +72,10 @@ fn checks<'e, 'o>(examination: &'e Examination<'o>) -> impl DoubleEndedIterator<
 /// The last init container that `imageChecks.after` names.
 fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>> {
     let patterns = &examination.settings.image_checks.after;
-    let mut init_containers = examination.places.iter().filter(|place| place.list == List::InitContainers);
+    let mut init_containers = examination
+        .places
+        .iter()
+        .filter(|place| place.list == List::InitContainers);
     init_containers.rfind(|place| patterns.iter().any(|pattern| pattern.matches(&place.name)))
 }
 
@@ -72,7 +87,9 @@ fn last_named<'e, 'o>(examination: &'e Examination<'o>) -> Option<&'e Place<'o>>
 fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Container>, String> {
     let has_profile = examination.metadata.has_app_armor_profile(&check.name);
     let is_copyable = |entry: &&Value| runs_program_of_mount(entry) && !has_profile;
-    let Some(entry) = check.entry().filter(is_copyable) else { return Ok(None) };
+    let Some(entry) = check.entry().filter(is_copyable) else {
+        return Ok(None);
+    };
     let uses_environment = uses_environment(entry);
     // The requests of a check could exceed those of the whole Pod, and the API server would refuse the Pod.
     let has_resources = !examination.spec.has_resources();
@@ -90,20 +107,28 @@ fn copy(examination: &Examination<'_>, check: &Place<'_>) -> Result<Option<Conta
     if let Some(Value::Object(resources)) = fields.get_mut("resources") {
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
-    json::container(&Value::Object(fields)).map(Some).map_err(|wrong| wrong.path)
+    json::container(&Value::Object(fields))
+        .map(Some)
+        .map_err(|wrong| wrong.path)
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the `subPathExpr` of a mount.
 fn uses_environment(check: &Value) -> bool {
-    let sub_paths = elements(check, "volumeMounts").iter().filter_map(|mount| mount.get("subPathExpr"));
-    let mut texts = sub_paths.chain(elements(check, "command")).chain(elements(check, "args"));
+    let sub_paths = elements(check, "volumeMounts")
+        .iter()
+        .filter_map(|mount| mount.get("subPathExpr"));
+    let mut texts = sub_paths
+        .chain(elements(check, "command"))
+        .chain(elements(check, "args"));
     texts.any(|text| text.as_str().is_some_and(|text| text.contains('$')))
 }
 
 /// Whether the check's program comes from a mount of the check: the first word of `command` is an absolute path at or below a
 /// mount path. Any other program comes from the check's own image, and the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
-    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else { return false };
+    let Some(program) = elements(check, "command").first().and_then(Value::as_str) else {
+        return false;
+    };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }
@@ -116,32 +141,54 @@ fn runs_program_of_mount(check: &Value) -> bool {
 
 /// The parts of a path, without empty parts and `.`.
 fn path_parts(path: &str) -> Vec<&str> {
-    path.split('/').filter(|part| !matches!(*part, "" | ".")).collect()
+    path.split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect()
 }
 
 /// Checks that the template's volumes are in the Pod, and that `last_named` has filled them.
 ///
 /// # Errors
 /// Why a check of the template could not run.
-fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&Place<'_>>) -> Result<(), WhyNot> {
+fn fits(
+    template: &Template,
+    examination: &Examination<'_>,
+    last_named: Option<&Place<'_>>,
+) -> Result<(), WhyNot> {
     let mounts = template.0.volume_mounts.as_deref().unwrap_or_default();
     let devices = template.0.volume_devices.as_deref().unwrap_or_default();
-    if last_named.is_none() && !mounts.is_empty() && !examination.settings.image_checks.after.is_empty() {
+    if last_named.is_none()
+        && !mounts.is_empty()
+        && !examination.settings.image_checks.after.is_empty()
+    {
         return Err(WhyNot::NoneBefore);
     }
     // The controller of a StatefulSet makes a volume of each claim template.
     let spec = examination.request.object.get("spec");
-    let claims = spec.map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates")).iter();
+    let claims = spec
+        .map_or(&[][..], |spec| elements(spec, "volumeClaimTemplates"))
+        .iter();
     let of_claims = claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
     let names: Vec<&str> = examination.spec.volume_names().chain(of_claims).collect();
     let mounted = mounts.iter().map(|mount| &*mount.name);
     let mut used = mounted.chain(devices.iter().map(|device| &*device.name));
-    let mounts_before = last_named.and_then(Place::entry).map_or(&[][..], |entry| elements(entry, "volumeMounts"));
+    let mounts_before = last_named
+        .and_then(Place::entry)
+        .map_or(&[][..], |entry| elements(entry, "volumeMounts"));
     if let Some(volume) = used.find(|volume| !names.contains(volume)) {
-        let filled = mounts_before.iter().filter_map(|mount| text(mount, "name")).map(str::to_owned).collect();
-        return Err(WhyNot::NoVolume { volume: volume.to_owned(), filled });
+        let filled = mounts_before
+            .iter()
+            .filter_map(|mount| text(mount, "name"))
+            .map(str::to_owned)
+            .collect();
+        return Err(WhyNot::NoVolume {
+            volume: volume.to_owned(),
+            filled,
+        });
     }
-    mounts.iter().try_for_each(|mount| has_same_sub_path(mount, mounts_before))
+    mounts
+        .iter()
+        .try_for_each(|mount| has_same_sub_path(mount, mounts_before))
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as these mounts.
@@ -149,10 +196,14 @@ fn fits(template: &Template, examination: &Examination<'_>, last_named: Option<&
 /// # Errors
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), WhyNot> {
-    let wanted = [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
-    let of_volume = mounts.iter().filter(|other| text(other, "name") == Some(&mount.name));
-    let paths: Vec<[&str; 2]> =
-        of_volume.map(|other| ["subPath", "subPathExpr"].map(|key| text(other, key).unwrap_or_default())).collect();
+    let wanted =
+        [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
+    let of_volume = mounts
+        .iter()
+        .filter(|other| text(other, "name") == Some(&mount.name));
+    let paths: Vec<[&str; 2]> = of_volume
+        .map(|other| ["subPath", "subPathExpr"].map(|key| text(other, key).unwrap_or_default()))
+        .collect();
     match paths.first() {
         Some(&[path, expression]) if !paths.contains(&wanted) => Err(WhyNot::OtherSubPath {
             volume: mount.name.clone(),

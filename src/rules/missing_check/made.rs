@@ -46,7 +46,11 @@ impl Made {
         let first_init = examination.first_init.map(|first_init| vec![first_init]);
         let mounting = first_init.unwrap_or_else(|| apps(examination).collect());
         let first = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
-        if mounting.is_empty() { Err(WhyNot::NoCarrier) } else { Ok((Self::Volumes(mounting), first)) }
+        if mounting.is_empty() {
+            Err(WhyNot::NoCarrier)
+        } else {
+            Ok((Self::Volumes(mounting), first))
+        }
     }
 
     /// The entry of a check.
@@ -58,9 +62,12 @@ impl Made {
         let image = Some(check.image.now.to_string());
         let policy = Some(check.policy.now.as_str().to_owned());
         match self {
-            Self::InitContainers(fields) => {
-                to_value(Container { name, image, image_pull_policy: policy, ..Container::clone(fields) })
-            }
+            Self::InitContainers(fields) => to_value(Container {
+                name,
+                image,
+                image_pull_policy: policy,
+                ..Container::clone(fields)
+            }),
             Self::Volumes(_) => {
                 json!({"name": name, "image": ImageVolumeSource { reference: image, pull_policy: policy }})
             }

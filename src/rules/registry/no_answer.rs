@@ -10,8 +10,14 @@ pub(super) fn action(lookup: ImageLookup<'_>, class: Class) -> Action {
     let (of_image, of_all) = match class {
         Class::NotFound => (own.and_then(|own| own.on_not_found), registry.on_not_found),
         Class::Denied => (own.and_then(|own| own.on_denied), registry.on_denied),
-        Class::RateLimited => (own.and_then(|own| own.on_rate_limited), registry.on_rate_limited),
-        Class::Unreachable => (own.and_then(|own| own.on_unreachable), registry.on_unreachable),
+        Class::RateLimited => (
+            own.and_then(|own| own.on_rate_limited),
+            registry.on_rate_limited,
+        ),
+        Class::Unreachable => (
+            own.and_then(|own| own.on_unreachable),
+            registry.on_unreachable,
+        ),
         Class::NoName | Class::Unknown | Class::NotGranted | Class::Limit => {
             (own.and_then(|own| own.on_unknown), registry.on_unknown)
         }
@@ -25,7 +31,12 @@ pub(super) struct NoAnswer(pub(super) Failure);
 
 impl Reason for NoAnswer {
     fn problem(&self, place: &Place<'_>) -> String {
-        format!("{}'s image {} {}", place.shown_name(), place.shown_image(), self.0.problem())
+        format!(
+            "{}'s image {} {}",
+            place.shown_name(),
+            place.shown_image(),
+            self.0.problem()
+        )
     }
 
     fn help(&self, _: &Place<'_>) -> String {

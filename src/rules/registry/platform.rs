@@ -38,20 +38,35 @@ pub(super) fn missing(
         return Ok(None);
     }
     let name = |digest: &str| [&image.repository, "@", digest].concat();
-    let Some(index) = session.index(image.question(&name(digest)))? else { return Ok(None) };
-    let entries = index.manifests().iter().filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
-    let entries: Vec<_> = entries.filter(|(_, platform)| !is_attestation(platform)).collect();
+    let Some(index) = session.index(image.question(&name(digest)))? else {
+        return Ok(None);
+    };
+    let entries = index
+        .manifests()
+        .iter()
+        .filter_map(|entry| Some((entry, entry.platform().as_ref()?)));
+    let entries: Vec<_> = entries
+        .filter(|(_, platform)| !is_attestation(platform))
+        .collect();
     if entries.is_empty() {
         return Ok(None);
     }
     for wanted in &platforms.wanted {
-        let fitting: Vec<_> = entries.iter().filter(|(_, platform)| wanted.is(platform)).collect();
+        let fitting: Vec<_> = entries
+            .iter()
+            .filter(|(_, platform)| wanted.is(platform))
+            .collect();
         let mut exists = false;
         for (entry, _) in &fitting {
             exists = exists || has_manifest(session, image, &name(entry.digest().as_ref()))?;
         }
         if !exists {
-            let has = fitting.is_empty().then(|| entries.iter().map(|(_, platform)| name_of(platform)).collect());
+            let has = fitting.is_empty().then(|| {
+                entries
+                    .iter()
+                    .map(|(_, platform)| name_of(platform))
+                    .collect()
+            });
             return Ok(Some(MissingPlatform {
                 wanted: wanted.to_string(),
                 has,
@@ -90,10 +105,19 @@ impl Reason for MissingPlatform {
         let (name, image, wanted) = (place.shown_name(), place.shown_image(), shown(&self.wanted));
         match &self.has {
             Some(has) => {
-                let has: Vec<_> = has.iter().take(SHOWN_MAX).map(|platform| shown(platform)).collect();
-                format!("{name}'s image {image} has {} only, but the Pod asks for {wanted}", has.join(", "))
+                let has: Vec<_> = has
+                    .iter()
+                    .take(SHOWN_MAX)
+                    .map(|platform| shown(platform))
+                    .collect();
+                format!(
+                    "{name}'s image {image} has {} only, but the Pod asks for {wanted}",
+                    has.join(", ")
+                )
             }
-            None => format!("{name}'s image {image} names a manifest for {wanted} that its registry doesn't have"),
+            None => format!(
+                "{name}'s image {image} names a manifest for {wanted} that its registry doesn't have"
+            ),
         }
     }
 

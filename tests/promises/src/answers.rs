@@ -61,8 +61,14 @@ pub enum Failure {
 
 impl Failure {
     /// All classes.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::NotFound, Self::Denied, Self::RateLimited, Self::Unreachable, Self::Unknown, Self::NotGranted];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::NotFound,
+        Self::Denied,
+        Self::RateLimited,
+        Self::Unreachable,
+        Self::Unknown,
+        Self::NotGranted,
+    ];
 }
 
 impl Answers {
@@ -138,7 +144,8 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
     let fail = "Callback evaluation failure: ";
     let url = "url https://s3cr3t-value@r.example.com/v2/a/manifests/t";
     let status = |code: u16| format!("Server error: {url}, code: {code}, message: s3cr3t-value");
-    let envelope = |message: &str| format!("Registry error: {url}, envelope: OCI API errors: [{message}]");
+    let envelope =
+        |message: &str| format!("Registry error: {url}, envelope: OCI API errors: [{message}]");
     let unreachable = format!("error sending request for {url}");
     let texts = match failure {
         Failure::NotFound => vec![
@@ -151,16 +158,22 @@ fn words(failure: Failure, image: &str, operation: &str) -> String {
             status(403),
             format!("Not authorized: {url}\n\nCaused by:\n    Not authorized: {url}"),
             envelope("OCI API error: requested access to the resource is denied"),
-            envelope("OCI API error: Your authorization token has expired. Reauthenticate and try again."),
+            envelope(
+                "OCI API error: Your authorization token has expired. Reauthenticate and try again.",
+            ),
             envelope("OCI API error: Unauthenticated request. s3cr3t-value"),
         ],
         Failure::RateLimited => vec![
-            envelope("OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value"),
+            envelope(
+                "OCI API error: You have reached your unauthenticated pull rate limit. s3cr3t-value",
+            ),
             status(429),
             envelope("OCI API error: Rate exceeded"),
         ],
         Failure::Unreachable => vec![
-            format!("{unreachable}\n\nCaused by:\n    tcp connect error: Connection refused (os error 111)"),
+            format!(
+                "{unreachable}\n\nCaused by:\n    tcp connect error: Connection refused (os error 111)"
+            ),
             status(503),
         ],
         Failure::Unknown => vec!["s3cr3t-value".to_owned(), status(418)],

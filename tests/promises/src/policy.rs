@@ -97,7 +97,8 @@ pub fn observe(policy: &dyn Policy, case: &Case) -> Result<Observed, String> {
             if namespace != "oci" {
                 return Ok(Vec::new());
             }
-            let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let image: String =
+                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
             let answer = answers.call(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.push((operation.to_owned(), image));

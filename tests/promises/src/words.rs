@@ -19,8 +19,12 @@ pub(crate) enum List {
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::InitContainers, Self::Containers, Self::EphemeralContainers, Self::Volumes];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
 
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -88,7 +92,10 @@ impl<'p> Place<'p> {
 
     /// Whether the other place has this image with a digest behind the tag.
     pub(crate) fn has_tag_of(&self, other: &Place) -> bool {
-        other.image.split_once('@').is_some_and(|(tag, _)| on_node(self.image) == tag)
+        other
+            .image
+            .split_once('@')
+            .is_some_and(|(tag, _)| on_node(self.image) == tag)
     }
 
     pub(crate) fn has_digest(&self) -> bool {
@@ -132,7 +139,11 @@ impl<'p> Pod<'p> {
             let entries = elements(spec, list.key()).iter().enumerate();
             entries.filter_map(move |(index, entry)| Place::of(list, index, entry, settings))
         });
-        Self { places: places.collect(), spec, settings }
+        Self {
+            places: places.collect(),
+            spec,
+            settings,
+        }
     }
 
     /// The places that this policy examines.
@@ -154,7 +165,8 @@ impl<'p> Pod<'p> {
     /// The containers that start with the Pod, in the order in which they start.
     fn started(&self) -> impl Iterator<Item = &Place<'p>> {
         let apps = self.places.iter();
-        self.init_containers().chain(apps.filter(|place| place.list == List::Containers))
+        self.init_containers()
+            .chain(apps.filter(|place| place.list == List::Containers))
     }
 
     /// Whether a reference can't be parsed. An image ID counts too where the settings need to know the image.
@@ -188,7 +200,8 @@ impl<'p> Pod<'p> {
 
     /// The first init container that is neither a native sidecar nor exempt.
     pub(crate) fn first_init_container(&self) -> Option<&Place<'p>> {
-        self.init_containers().find(|place| place.ends() && !place.is_exempt)
+        self.init_containers()
+            .find(|place| place.ends() && !place.is_exempt)
     }
 
     fn is_after_first(&self, container: &Place) -> bool {
@@ -199,7 +212,8 @@ impl<'p> Pod<'p> {
 
     /// The first container that mounts a volume.
     fn first_to_mount(&self, volume: &Place) -> Option<&Place<'p>> {
-        self.started().find(|container| container.mounts.contains(volume.name))
+        self.started()
+            .find(|container| container.mounts.contains(volume.name))
     }
 
     /// Whether added checks are image volumes.
@@ -220,7 +234,9 @@ impl<'p> Pod<'p> {
             List::EphemeralContainers => false,
             List::Volumes => {
                 let first = self.first_to_mount(place);
-                let mut mounting = self.started().filter(|container| container.mounts_volume(place));
+                let mut mounting = self
+                    .started()
+                    .filter(|container| container.mounts_volume(place));
                 with_volumes
                     && mounting.any(|container| !container.is_exempt)
                     && first.is_some_and(|container| self.is_after_first(container))
@@ -259,14 +275,18 @@ impl<'p> Pod<'p> {
     /// Whether *pull-once* says that the image of a guarded container is pulled before the container starts.
     pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
         let is_before = |init: &Place| !container.is_init() || init.index < container.index;
-        let mut pulls =
-            self.examined().filter(|place| place.is_same_image(container) && place.pull_policy == PullPolicy::Always);
+        let mut pulls = self.examined().filter(|place| {
+            place.is_same_image(container) && place.pull_policy == PullPolicy::Always
+        });
         pulls.any(|place| match (place.list, self.settings.pull_once()) {
             (List::InitContainers, "AfterInitContainer" | "AfterAnyCheck") => is_before(place),
             (List::Volumes, "AfterAnyCheck") => {
-                let mut inits = self.init_containers().filter(|init| init.mounts_volume(place));
+                let mut inits = self
+                    .init_containers()
+                    .filter(|init| init.mounts_volume(place));
                 // A container pulls its volumes before its own image.
-                self.is_check(place) && inits.any(|init| is_before(init) || init.index == container.index)
+                self.is_check(place)
+                    && inits.any(|init| is_before(init) || init.index == container.index)
             }
             _ => false,
         })

@@ -52,7 +52,11 @@ pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     // `Client::new` would panic if the system has no CA certificates.
     Client::try_from(ClientConfig {
-        protocol: if is_on_loopback(registry) { ClientProtocol::Http } else { ClientProtocol::Https },
+        protocol: if is_on_loopback(registry) {
+            ClientProtocol::Http
+        } else {
+            ClientProtocol::Https
+        },
         connect_timeout: Some(TIME_LIMIT),
         read_timeout: Some(TIME_LIMIT),
         ..ClientConfig::default()
@@ -62,7 +66,9 @@ pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
 /// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
 pub(crate) fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
-        Ok(DockerCredential::UsernamePassword(user, password)) => RegistryAuth::Basic(user, password),
+        Ok(DockerCredential::UsernamePassword(user, password)) => {
+            RegistryAuth::Basic(user, password)
+        }
         _ => RegistryAuth::Anonymous,
     }
 }

@@ -23,14 +23,21 @@ fn main() -> ExitCode {
             // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which
             // is removed here.
             let text = format!("{error:?}");
-            eprint!("{}", text.split("\n\nStack backtrace:").next().unwrap_or_default());
+            eprint!(
+                "{}",
+                text.split("\n\nStack backtrace:")
+                    .next()
+                    .unwrap_or_default()
+            );
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(arguments: &[&str]) -> Result<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match arguments {
             ["digest", image] => client::digest(image).await,

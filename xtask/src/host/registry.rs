@@ -50,7 +50,9 @@ pub fn granted(registry: Arc<dyn Registry>) -> Capabilities {
         };
         let image = serde_json::from_slice(call.payload).map_err(|error| error.to_string())?;
         let answer = registry.answer(&question(image));
-        answer.map(String::into_bytes).map_err(|error| format!("Callback evaluation failure: {error}"))
+        answer
+            .map(String::into_bytes)
+            .map_err(|error| format!("Callback evaluation failure: {error}"))
     })
 }
 

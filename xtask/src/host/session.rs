@@ -15,7 +15,10 @@ use super::registry::{Question, Registry};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
 enum Entry {
-    Exchange { request: String, response: RecordedAnswer },
+    Exchange {
+        request: String,
+        response: RecordedAnswer,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,7 +38,8 @@ impl Session {
     /// If there is no such file, or if it is no session.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
+        let text =
+            fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
         let entries = yaml_serde::from_str(&text);
         let entries = entries.with_context(|| format!("cannot parse session {shown}"))?;
         Ok(Self(Mutex::new(entries)))
@@ -44,7 +48,11 @@ impl Session {
 
 impl Registry for Session {
     fn answer(&self, question: &Question) -> Result<String, String> {
-        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let next = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
         let Some(Entry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned());
         };
@@ -53,7 +61,9 @@ impl Registry for Session {
                 RecordedAnswer::Success { payload } => Ok(payload),
                 RecordedAnswer::Error { message } => Err(message),
             },
-            _ => Err(format!("Replay error: the session has {request}, not {question:?}")),
+            _ => Err(format!(
+                "Replay error: the session has {request}, not {question:?}"
+            )),
         }
     }
 }

@@ -87,7 +87,13 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn volume(&mut self, name: &str, images: &[&str], inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
+    fn volume(
+        &mut self,
+        name: &str,
+        images: &[&str],
+        inits: &mut [Value],
+        containers: &mut [Value],
+    ) -> Result<Value> {
         let mut volume = if self.chance(1, 6)? {
             if self.chance(1, 2)? {
                 json!({"name": name, "emptyDir": {}})
@@ -117,12 +123,17 @@ impl Source<'_> {
         if self.chance(1, 10)? {
             mount["futureField"] = 1.into();
         }
-        let mut put = |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
+        let mut put =
+            |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
         match mounted_by {
             0 => inits.iter_mut().take(1).for_each(&mut put),
             1 => containers.iter_mut().for_each(&mut put),
             2 => containers.iter_mut().take(1).for_each(&mut put),
-            3 => inits.iter_mut().chain(containers).take(2).for_each(&mut put),
+            3 => inits
+                .iter_mut()
+                .chain(containers)
+                .take(2)
+                .for_each(&mut put),
             4 => {
                 for container in inits.iter_mut().chain(containers) {
                     if self.chance(1, 3)? {
@@ -140,7 +151,11 @@ impl Source<'_> {
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});
-        let containers = if self.chance(1, 2)? { inits } else { containers };
+        let containers = if self.chance(1, 2)? {
+            inits
+        } else {
+            containers
+        };
         for container in containers.iter_mut().take(1) {
             list_mut(container, "volumeDevices").push(device.clone());
         }
@@ -178,10 +193,18 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=2)? {
             let mut expressions = Vec::new();
             for _ in 0..self.0.int_in_range(0..=2)? {
-                let key = self.pick(&["kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/os", "zone"])?;
+                let key = self.pick(&[
+                    "kubernetes.io/arch",
+                    "kubernetes.io/os",
+                    "beta.kubernetes.io/os",
+                    "zone",
+                ])?;
                 let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
-                let mut values =
-                    if key.ends_with("/os") { self.words("linux windows", 2)? } else { self.words("amd64 arm64", 2)? };
+                let mut values = if key.ends_with("/os") {
+                    self.words("linux windows", 2)?
+                } else {
+                    self.words("amd64 arm64", 2)?
+                };
                 // A repeated value counts once, and hides no other value.
                 if self.chance(1, 8)? {
                     values.splice(0..0, vec![values[0].clone(); 40]);
@@ -190,6 +213,8 @@ impl Source<'_> {
             }
             terms.push(json!({"matchExpressions": expressions}));
         }
-        Ok(json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}))
+        Ok(
+            json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}),
+        )
     }
 }

@@ -40,7 +40,11 @@ impl Source<'_> {
             for digest in DIGESTS {
                 let at_digest = format!("{name}@{digest}");
                 if is_down || fails_by_digest || self.chance(1, 12)? {
-                    let failure = if is_down { Failure::Unreachable } else { *self.0.choose(&Failure::ALL)? };
+                    let failure = if is_down {
+                        Failure::Unreachable
+                    } else {
+                        *self.0.choose(&Failure::ALL)?
+                    };
                     answers.digests.insert(at_digest.clone(), Err(failure));
                 }
                 if self.chance(1, 3)? {

@@ -13,7 +13,10 @@ impl Source<'_> {
             {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-21T09:06:20Z"},
             {"type": "ContainersReady", "status": "False", "lastTransitionTime": "2026-11-21T09:06:17Z"},
         ]});
-        for (list, key) in [("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")] {
+        for (list, key) in [
+            ("initContainers", "initContainerStatuses"),
+            ("containers", "containerStatuses"),
+        ] {
             let mut statuses = Vec::new();
             for container in spec[list].as_array().into_iter().flatten() {
                 let state = match self.0.int_in_range(0..=3)? {

@@ -28,7 +28,9 @@ pub(super) fn check(story: &Story, event: Event) {
     match event {
         Event::Created => {}
         Event::ChangedBetween(webhook) => {
-            story.check("a-second-policy-sees-what-a-webhook-changes", || changed_between(story, webhook));
+            story.check("a-second-policy-sees-what-a-webhook-changes", || {
+                changed_between(story, webhook)
+            });
         }
         Event::AlwaysPullImages => {
             story.check("always-pull-images-is-accepted", || raised_after(story));
@@ -74,8 +76,8 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     hold(second.is_accepted() || may_reject, || told(&second))?;
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;
-        let [first, repaired] =
-            [&story.case.request["object"], &repaired].map(|pod| Pod::read(&pod["spec"], story.settings()));
+        let [first, repaired] = [&story.case.request["object"], &repaired]
+            .map(|pod| Pod::read(&pod["spec"], story.settings()));
         let is_added = |place: &&Place| !first.places.iter().any(|old| old.name == place.name);
         let added_first: Vec<_> = repaired.places.iter().filter(is_added).collect();
         let again = again.object_after(&request);
@@ -135,7 +137,9 @@ fn debug(story: &Story) -> Kept {
     };
     let mut request = debugged(&story.case.request, &stored);
     let container = request["object"]["spec"]["ephemeralContainers"].as_array();
-    let image = container.and_then(|list| list.last()).map(|one| text(&one["image"]));
+    let image = container
+        .and_then(|list| list.last())
+        .map(|one| text(&one["image"]));
     let image = image.unwrap_or_default();
     let matches = |key: &str| story.settings().matches(&format!("images.{key}"), image);
     if matches("requireAlways") && matches("forbidAlways") {
@@ -144,7 +148,10 @@ fn debug(story: &Story) -> Kept {
     let observed = story.must_accept(request.clone(), &[])?;
     let after = observed.object_after(&request);
     let is_kept = LISTS.iter().all(|list| {
-        let (stored, after) = (elements(&stored["spec"], list), elements(&after["spec"], list));
+        let (stored, after) = (
+            elements(&stored["spec"], list),
+            elements(&after["spec"], list),
+        );
         let added = usize::from(*list == "ephemeralContainers");
         after.len() == stored.len() + added && after.starts_with(stored)
     });
@@ -167,8 +174,9 @@ fn set_image(story: &Story) -> Kept {
     }
     let after = fixed.object_after(&request);
     let containers = |pod: &Value| elements(&pod["spec"], "containers").to_vec();
-    let has_requested_image =
-        |(after, requested): (&Value, &Value)| text(&after["image"]).starts_with(text(&requested["image"]));
+    let has_requested_image = |(after, requested): (&Value, &Value)| {
+        text(&after["image"]).starts_with(text(&requested["image"]))
+    };
     let (new, requested) = (containers(&after), containers(&request["object"]));
     let is_right = new.iter().zip(&requested).all(has_requested_image)
         && without_images(&after["spec"]) == without_images(&stored["spec"]);

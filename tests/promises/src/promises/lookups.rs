@@ -13,9 +13,18 @@ use crate::settings::Settings;
 use crate::words::Pod;
 
 pub(super) const PROMISES: [OfAnswer; 4] = [
-    ("an-image-is-asked-for-once-and-at-most-twenty-are", asks_little),
-    ("only-images-that-the-operator-names-are-asked-for", asks_only_named_registries),
-    ("who-gives-no-answer-is-not-asked-again", asks_again_only_who_answers),
+    (
+        "an-image-is-asked-for-once-and-at-most-twenty-are",
+        asks_little,
+    ),
+    (
+        "only-images-that-the-operator-names-are-asked-for",
+        asks_only_named_registries,
+    ),
+    (
+        "who-gives-no-answer-is-not-asked-again",
+        asks_again_only_who_answers,
+    ),
     ("a-failed-lookup-is-never-silent", tells_failed_lookups),
 ];
 
@@ -24,7 +33,9 @@ pub(super) const LIMIT: usize = 20;
 
 fn asks_little(answered: &Answered) -> Kept {
     let calls = &answered.observed.calls;
-    let digests = calls.iter().filter(|(operation, _)| operation == "v1/manifest_digest");
+    let digests = calls
+        .iter()
+        .filter(|(operation, _)| operation == "v1/manifest_digest");
     let distinct: BTreeSet<_> = digests.clone().collect();
     let is_right = distinct.len() == digests.count() && distinct.len() <= LIMIT;
     hold(is_right, || format!("{calls:?}"))
@@ -32,7 +43,11 @@ fn asks_little(answered: &Answered) -> Kept {
 
 /// Whether the settings look up this image.
 pub(super) fn is_looked_up(settings: Settings<'_>, image: &str) -> bool {
-    let overrides = elements(settings.get("registry").unwrap_or(&Value::Null), "overrides").iter();
+    let overrides = elements(
+        settings.get("registry").unwrap_or(&Value::Null),
+        "overrides",
+    )
+    .iter();
     let mut overrides = overrides.filter(|over| Settings(over).matches("images", image));
     let lookup = overrides.next().map(|over| &over["lookup"]);
     let lookup = lookup.filter(|lookup| !lookup.is_null());
@@ -49,10 +64,13 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     let template = template_path(request).unwrap_or_default();
     let spec = request["object"].pointer(&format!("{template}/spec"));
     let pod = Pod::read(spec.unwrap_or(&Value::Null), settings);
-    let named = pod.examined().filter(|place| is_looked_up(settings, place.image));
+    let named = pod
+        .examined()
+        .filter(|place| is_looked_up(settings, place.image));
     let named = named.filter_map(|place| Some(Reference::parse(place.image)?.name()));
     let named: BTreeSet<String> = named.collect();
-    let is_named = |image: &str| Reference::parse(image).is_some_and(|image| named.contains(&image.name()));
+    let is_named =
+        |image: &str| Reference::parse(image).is_some_and(|image| named.contains(&image.name()));
     let mut calls = answered.observed.calls.iter();
     let other = calls.find(|(_, image)| !is_named(image));
     hold(other.is_none(), || format!("{other:?}"))
@@ -67,7 +85,9 @@ fn asks_again_only_who_answers(answered: &Answered) -> Kept {
     for (operation, image) in &answered.observed.calls {
         let host = Reference::parse(image).map(|image| compared_host(&image.registry));
         let may_ask = !refused.contains(operation) && !unreachable.contains(&host);
-        hold(may_ask, || format!("{image} is asked for: {:?}", answered.observed.calls))?;
+        hold(may_ask, || {
+            format!("{image} is asked for: {:?}", answered.observed.calls)
+        })?;
         let failure = match operation.as_str() {
             "v1/manifest_digest" => answers.digest(image).err(),
             _ => answers.index(image).err(),
@@ -103,7 +123,9 @@ fn tells_failed_lookups(answered: &Answered) -> Kept {
     };
     let unlisted = failed.find(|(_, image)| !is_listed(image));
     let is_cut = lookups.last().is_some_and(|last| last["more"].is_u64());
-    hold(unlisted.is_none() || is_cut, || format!("{unlisted:?} is not listed"))?;
+    hold(unlisted.is_none() || is_cut, || {
+        format!("{unlisted:?} is not listed")
+    })?;
     let is_told = !observed.is_accepted() || !observed.warnings().is_empty();
     hold(lookups.is_empty() || is_told, || observed.told())
 }

@@ -13,10 +13,19 @@ pub(super) const PROMISES: [OfRepair; 8] = [
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
     ("only-tags-are-pinned", only_tags_are_pinned),
-    ("only-missing-checks-are-added", only_missing_checks_are_added),
+    (
+        "only-missing-checks-are-added",
+        only_missing_checks_are_added,
+    ),
     ("a-stale-check-is-found", finds_stale_checks),
-    ("the-record-lists-the-differences", record::lists_the_differences),
-    ("what-was-not-repaired-is-in-the-annotation", warnings::are_in_the_annotation),
+    (
+        "the-record-lists-the-differences",
+        record::lists_the_differences,
+    ),
+    (
+        "what-was-not-repaired-is-in-the-annotation",
+        warnings::are_in_the_annotation,
+    ),
 ];
 
 impl Repaired<'_> {
@@ -33,7 +42,8 @@ impl Repaired<'_> {
     }
 
     fn matches(&self, key: &str, place: &Place) -> bool {
-        self.settings().matches(&format!("images.{key}"), place.image)
+        self.settings()
+            .matches(&format!("images.{key}"), place.image)
     }
 
     /// Whether *preferred-policy* raises the pull policy of a place.
@@ -48,7 +58,10 @@ impl Repaired<'_> {
     /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull with the cached
     /// image.
     fn has_all_lookups(&self) -> bool {
-        self.observed.list("lookups").iter().all(|lookup| lookup["more"].is_null())
+        self.observed
+            .list("lookups")
+            .iter()
+            .all(|lookup| lookup["more"].is_null())
     }
 
     /// Whether a lookup of this image failed, with this action. The answer shows long images without their middle.
@@ -64,7 +77,9 @@ impl Repaired<'_> {
 
     /// Whether another rule than *pull-once* has a reason to replace `Always`.
     fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
-        self.matches("forbidAlways", old) || old.image != new.image || self.failed_with("UseCached", old)
+        self.matches("forbidAlways", old)
+            || old.image != new.image
+            || self.failed_with("UseCached", old)
     }
 
     /// The strongest pull policy that the places of the request with this image had before *pull-once*: those that are
@@ -73,10 +88,18 @@ impl Repaired<'_> {
         let policies = self.pairs().filter_map(|(old, new)| {
             let is_counted = new.is_same_image(image)
                 && !new.is_exempt
-                && if is_guarded { self.new.is_guarded(new) } else { self.new.is_pulled(new) };
+                && if is_guarded {
+                    self.new.is_guarded(new)
+                } else {
+                    self.new.is_pulled(new)
+                };
             let was_always = old.pull_policy == PullPolicy::Always || self.is_preferred(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
-            let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
+            let policy = if is_spared {
+                PullPolicy::Always
+            } else {
+                new.pull_policy
+            };
             is_counted.then_some(policy)
         });
         policies.max()
@@ -93,7 +116,8 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
         let is_required = repaired.matches("requireAlways", old);
         let raises = is_raised
-            && ((is_required || repaired.is_preferred(old)) && new.pull_policy == PullPolicy::Always
+            && ((is_required || repaired.is_preferred(old))
+                && new.pull_policy == PullPolicy::Always
                 || repaired.new.is_check(new)
                     && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new, true));
         let is_pulled = || {
@@ -105,8 +129,11 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let lowers = !is_required
             && is_lowered_to(PullPolicy::IfNotPresent)
             && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
-        let is_same = old.pull_policy == new.pull_policy && (old.written == new.written || old.image != new.image);
-        hold(is_same || raises || lowers, || format!("{old:?} became {new:?}"))?;
+        let is_same = old.pull_policy == new.pull_policy
+            && (old.written == new.written || old.image != new.image);
+        hold(is_same || raises || lowers, || {
+            format!("{old:?} became {new:?}")
+        })?;
     }
     Ok(())
 }
@@ -121,8 +148,8 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
         let digest = repaired.case.answers.digest(old.image);
         let pinned = digest.map(|digest| format!("{}@{digest}", on_node(old.image)));
         // A place with this digest may be stronger: then *weak-check* raises the pinned check.
-        let is_raised =
-            repaired.new.is_check(new) && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
+        let is_raised = repaired.new.is_check(new)
+            && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
         let is_required = repaired.matches("requireAlways", old);
         let is_always = new.pull_policy == PullPolicy::Always;
         let is_right = !old.is_exempt
@@ -144,7 +171,12 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     }
     let settings = repaired.settings();
     let before = repaired.new.without(|place| repaired.is_added(place));
-    let added: Vec<_> = repaired.new.places.iter().filter(|new| repaired.is_added(new)).collect();
+    let added: Vec<_> = repaired
+        .new
+        .places
+        .iter()
+        .filter(|new| repaired.is_added(new))
+        .collect();
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
         let number = check.name.strip_prefix(settings.name_prefixes()[0]);
@@ -169,13 +201,18 @@ fn finds_stale_checks(repaired: &Repaired) -> Kept {
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
     let used = |pod: &Pod, check: &Place| {
         let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
-        others.any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
+        others
+            .any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
     };
-    let stale = repaired
-        .pairs()
-        .filter(|(old, new)| repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new));
+    let stale = repaired.pairs().filter(|(old, new)| {
+        repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
+    });
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
-    let of_rule = findings.iter().filter(|finding| finding["rule"] == "stale-check");
+    let of_rule = findings
+        .iter()
+        .filter(|finding| finding["rule"] == "stale-check");
     let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == stale, || format!("found {found:?}, stale are {stale:?}"))
+    hold(is_cut || found == stale, || {
+        format!("found {found:?}, stale are {stale:?}")
+    })
 }

@@ -66,18 +66,28 @@ impl<'r> Start<'r> {
         let after = Kubelet::of(new, images);
         let before = Kubelet::of(old, images);
         let places = || new.places.iter().enumerate();
-        let is_covered = settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
+        let is_covered =
+            settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
         let is_as_before = settings.get("images").is_none()
             && settings.get("registry").is_none()
             && old.places.iter().all(|place| !place.is_exempt);
         Self {
             places: &new.places,
             old_places: &old.places,
-            is_guarded: new.places.iter().map(|place| new.is_guarded(place)).collect(),
-            has_check: places().map(|(index, _)| has_check(new, &after, index)).collect(),
+            is_guarded: new
+                .places
+                .iter()
+                .map(|place| new.is_guarded(place))
+                .collect(),
+            has_check: places()
+                .map(|(index, _)| has_check(new, &after, index))
+                .collect(),
             is_work: new.places.iter().map(|place| is_work(new, place)).collect(),
             kept: new.kept_from(old),
-            lowered: places().filter(|(_, place)| repaired.is_spared(place)).map(|(index, _)| index).collect(),
+            lowered: places()
+                .filter(|(_, place)| repaired.is_spared(place))
+                .map(|(index, _)| index)
+                .collect(),
             is_covered,
             is_as_before,
             before,
@@ -90,11 +100,19 @@ impl<'r> Start<'r> {
         let places = 0..self.places.len();
         let started = places.filter(|place| result.started[*place].is_some());
         let names = |places: &[usize]| -> String {
-            places.iter().map(|place| self.places[*place].name).collect::<Vec<_>>().join(" ")
+            places
+                .iter()
+                .map(|place| self.places[*place].name)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let images = images.0.iter().map(|(image, number)| {
             let whereabouts = world[*number];
-            let registry = if whereabouts.is_in_registry { "current" } else { "nothing" };
+            let registry = if whereabouts.is_in_registry {
+                "current"
+            } else {
+                "nothing"
+            };
             format!("{image} node {:?} registry {registry}", whereabouts.node)
         });
         format!(
@@ -128,7 +146,9 @@ fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
 /// Whether a place is work: an app container; if checks are image volumes, also an init container from the first one on,
 /// checks apart.
 fn is_work(pod: &Pod, place: &Place) -> bool {
-    let first = pod.first_init_container().filter(|_| pod.has_volumes_as_checks());
+    let first = pod
+        .first_init_container()
+        .filter(|_| pod.has_volumes_as_checks());
     let is_work = match place.list {
         List::Containers => true,
         List::InitContainers => first.is_some_and(|first| place.index >= first.index),
@@ -167,7 +187,8 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
     }
     let older = start.kept.iter().find(|(old, new)| {
         let both = before.started[*old].zip(result.started[*new]);
-        start.old_places[*old].pull_policy == PullPolicy::Always && both.is_some_and(|(before, after)| after < before)
+        start.old_places[*old].pull_policy == PullPolicy::Always
+            && both.is_some_and(|(before, after)| after < before)
     });
     older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
 }
@@ -175,14 +196,24 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
 /// No container that *pull-once* lowered waits for its own image, even if this image's registry is away from the end of the
 /// pull on that spared it.
 fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
-    let images: BTreeSet<usize> = start.lowered.iter().map(|place| start.after.image(*place)).collect();
-    let in_registry = images.into_iter().filter(|image| world[*image].is_in_registry);
+    let images: BTreeSet<usize> = start
+        .lowered
+        .iter()
+        .map(|place| start.after.image(*place))
+        .collect();
+    let in_registry = images
+        .into_iter()
+        .filter(|image| world[*image].is_in_registry);
     for image in in_registry {
         let waiting = start.after.start(world, Some(image)).waiting;
-        let mut waiting = waiting.iter().filter(|place| start.after.image(**place) == image);
+        let mut waiting = waiting
+            .iter()
+            .filter(|place| start.after.image(**place) == image);
         if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
             let name = start.places[*place].name;
-            return Some(format!("{name} waits if its registry is away after the pull that spared it"));
+            return Some(format!(
+                "{name} waits if its registry is away after the pull that spared it"
+            ));
         }
     }
     None
@@ -193,7 +224,8 @@ impl Repaired<'_> {
     fn lacks_a_check(&self) -> bool {
         let mut findings = self.observed.list("findings").into_iter();
         findings.any(|finding| {
-            finding["more"].is_u64() || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
+            finding["more"].is_u64()
+                || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
         })
     }
 
@@ -201,6 +233,7 @@ impl Repaired<'_> {
     fn is_spared(&self, place: &Place) -> bool {
         let path = place.path("");
         let mut changes = self.observed.list("changes").into_iter();
-        changes.any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
+        changes
+            .any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
     }
 }
