@@ -26,7 +26,7 @@ struct Start<'r> {
     before: Kubelet,
     after: Kubelet,
     is_guarded: Vec<bool>,
-    /// Whether a container starts after an image check of its own image.
+    /// Whether a container is no image check, and starts after an image check of its own image.
     has_check: Vec<bool>,
     /// Whether a place is work that may not be half done.
     is_work: Vec<bool>,
@@ -124,8 +124,8 @@ impl<'r> Start<'r> {
     }
 }
 
-/// Whether a guarded container starts after an image check of its own image. A container pulls its own image after its
-/// image volumes.
+/// Whether a container that is no image check starts after an image check of its own image. A
+/// container pulls its own image after its image volumes.
 fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
     let place = &pod.places[container];
     let mut containers = kubelet.containers();
@@ -140,7 +140,7 @@ fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
                 || (index == container && other.mounts_volume(check))
         })
     };
-    pod.is_guarded(place) && pod.checks_of(place).any(is_pulled)
+    !place.is_exempt && !pod.is_check(place) && pod.checks_of(place).any(is_pulled)
 }
 
 /// Whether a place is work: an app container; if checks are image volumes, also an init container from the first one on,
@@ -157,7 +157,8 @@ fn is_work(pod: &Pod, place: &Place) -> bool {
     is_work && !place.is_exempt && !pod.is_check(place)
 }
 
-/// No guarded container waits for its image while an image check of this image, after which it starts, has succeeded.
+/// No container that is no image check, of whatever list, waits for its image while an image check of
+/// this image, after which it starts, has succeeded.
 fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
     let mut waiting = result.waiting.iter();
     let waiting = waiting.find(|waiting| start.has_check[**waiting])?;
