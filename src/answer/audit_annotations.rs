@@ -9,7 +9,6 @@ use super::Judged;
 use super::change::Changes;
 use super::json_list::{LIST_MAX, joined, json};
 use crate::examination::{Examination, Rule, Subject};
-use crate::image::PullPolicy;
 use crate::lookup::Class;
 use crate::settings::Action;
 use crate::shown::shown;
@@ -77,13 +76,13 @@ impl<'f> FindingEntry<'f> {
             Subject::Image(expected) => (
                 place.list.image_path(),
                 Some(place.shown_image()),
-                expected.as_deref(),
+                expected.as_deref().map(shown),
             ),
-            Subject::Check(expected) => (place.list.image_path(), None, Some(&**expected)),
+            Subject::Check(expected) => (place.list.image_path(), None, Some(Cow::from(expected))),
             Subject::PullPolicy(expected) => (
                 place.list.policy_path(),
                 policy.map(Cow::from),
-                expected.map(PullPolicy::as_str),
+                expected.map(|policy| policy.as_str().into()),
             ),
         };
         Self {
@@ -92,7 +91,7 @@ impl<'f> FindingEntry<'f> {
             container: shown(&place.name),
             image: place.shown_image(),
             found,
-            expected: expected.map(shown),
+            expected,
         }
     }
 }
