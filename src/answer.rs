@@ -1,9 +1,9 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the object.
 
-mod annotations;
+mod audit_annotations;
 mod change;
 mod edit;
-mod list;
+mod json_list;
 mod pod_annotations;
 mod sentences;
 
@@ -74,16 +74,14 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// None if nothing happens with the finding.
-    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Option<Self> {
+    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
         let settings = examination.settings;
         let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
-            (Effect::IgnoredByFix, Mode::Fix) => None,
-            (Effect::Repairable | Effect::Preference, Mode::Fix) => Some(Self::IsRepaired),
-            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Some(Self::Warns),
-            _ if is_template && settings.templates != Templates::Reject => Some(Self::Warns),
-            _ => Some(Self::Rejects),
+            (Effect::Repairable | Effect::Preference, Mode::Fix) => Self::IsRepaired,
+            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Self::Warns,
+            _ if is_template && settings.templates != Templates::Reject => Self::Warns,
+            _ => Self::Rejects,
         }
     }
 }
@@ -106,7 +104,7 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
         Changes::default()
     };
     let warnings = Warnings::of(examination, &findings, is_repaired);
-    let annotations = annotations::annotations(examination, &findings, &changes);
+    let annotations = audit_annotations::annotations(examination, &findings, &changes);
     let edits = if is_repaired {
         edit::edits(examination, &changes, &warnings.unrepaired)
     } else {
@@ -125,16 +123,19 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
 
 /// The findings that count, in the order of the Pod.
 fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
-    let judged = examination.findings.0.iter().filter_map(|finding| {
-        let place = examination.places.get(finding.place)?;
-        let outcome = Outcome::of(finding, examination)?;
-        finding.counts(place).then_some(Judged {
-            finding,
-            place,
-            outcome,
-        })
-    });
-    let mut judged: Vec<_> = judged.collect();
+    let mut judged = Vec::new();
+    for finding in &examination.findings.0 {
+        if let Some(place) = examination.places.get(finding.place)
+            && finding.counts(place)
+        {
+            let outcome = Outcome::of(finding, examination);
+            judged.push(Judged {
+                finding,
+                place,
+                outcome,
+            });
+        }
+    }
     judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));
     judged
 }

@@ -151,18 +151,16 @@ pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wron
     }
 }
 
-/// A member that is a string. None if it is anything else: the API server refuses such an object, or the value is not the
-/// author's.
-pub(crate) fn text<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
+/// A member that is a string. None if it is anything else: the API server refuses such an object, or
+/// the value is not the author's.
+pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }
 
 /// The elements of a member that is a list. Empty if it is anything else.
-pub(crate) fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+pub(crate) fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+    let list = object.get(key).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
 }
 
 /// The members of a member that is an object. None if it is missing or `null`.

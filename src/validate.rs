@@ -36,7 +36,7 @@ fn response(
     client: &mut dyn Client,
 ) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
     let mut review = ManuallyDrop::new(Review::read(payload).map_err(Rejection::unreadable)?);
-    let read = Settings::read(&review.settings);
+    let read = Settings::read(review.settings());
     let settings = read
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
     let Some(request) = review.request().filter(|request| {
@@ -46,11 +46,12 @@ fn response(
     };
     let malformed =
         |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
-    let Some(metadata) = request.metadata().map_err(malformed)? else {
+    if request.is_untouched().map_err(malformed)? {
         return Ok(None);
-    };
-    let mut examination =
-        ManuallyDrop::new(Examination::new(&request, metadata, &settings).map_err(malformed)?);
+    }
+    let metadata = request.pod_metadata().map_err(malformed)?;
+    let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
+    let mut examination = ManuallyDrop::new(examination);
     if !examination.is_needed() {
         return Ok(None);
     }

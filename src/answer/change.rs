@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::list;
+use super::json_list;
 use crate::examination::{Examination, Place, Rule};
 use crate::pod::List;
 
@@ -59,7 +59,7 @@ impl<'e, 'o> Changes<'e, 'o> {
             .places
             .iter()
             .flat_map(|(path, place)| changes_of(path, place));
-        changes.map(|change| list::json(&change))
+        changes.map(|change| json_list::json(&change))
     }
 }
 

@@ -8,8 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::change::Changes;
-use super::list::{LIST_MAX, joined, json};
-use crate::request::{CHANGES_ANNOTATION, Metadata, WARNINGS_ANNOTATION};
+use super::json_list::{LIST_MAX, joined, json};
+use crate::request::Metadata;
+
+/// The annotation of a repaired Pod that lists what this policy changed.
+const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
+/// The annotation of a Pod that lists what this policy found and did not repair.
+const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 
 /// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
 /// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.

@@ -1,6 +1,6 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
-use super::list::LIST_MAX;
+use super::json_list::LIST_MAX;
 use super::{Judged, Outcome};
 use crate::examination::{Examination, Place, Reason};
 use crate::settings::Action;

@@ -3,12 +3,11 @@
 //! A pattern that is nearly always a mistake is an error, because it would have no effect and its author might not
 //! notice. The error says what to write instead.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::Reference;
-use super::host::{DOCKER_HUB, comparable, split_port, split_registry};
+use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.
 const OFFICIAL: &str = "docker.io/library/";
@@ -17,8 +16,9 @@ const OFFICIAL: &str = "docker.io/library/";
 /// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
 /// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An official image of Docker Hub has its names
 /// with and without `library/`. A digest doesn't count.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
-use super::host::{DOCKER_HUB, comparable, is_host, split_registry};
+use super::registry_host::{DOCKER_HUB, comparable, is_host, split_registry};
 
 /// The namespace of a Docker Hub repository whose reference has no namespace.
 const OFFICIAL_NAMESPACE: &str = "library/";
@@ -192,6 +192,12 @@ impl<'a> Reference<'a> {
     /// The host of the registry, in the form in which hosts are compared.
     pub fn registry(&self) -> Cow<'a, str> {
         comparable(self.registry)
+    }
+
+    /// Whether a node and the policy server read the host in different ways. For a node, upper case makes
+    /// the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub repository.
+    pub(crate) fn has_ambiguous_host(&self) -> bool {
+        !self.registry.contains(['.', ':']) && !matches!(self.registry, "localhost")
     }
 
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it is written.

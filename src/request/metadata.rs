@@ -4,12 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::json::{self, Wrong};
 
-/// The annotation of a repaired Pod that lists what this policy changed.
-pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
-
-/// The annotation of a Pod that lists what this policy found and did not repair.
-pub(crate) const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
-
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 

@@ -3,31 +3,29 @@
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
-use crate::request::Operation;
 
-/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are immutable, so
-/// there is no repair.
+/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are
+/// immutable, so there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
-    let is_immutable = examination.request.operation == Operation::PodUpdate;
-    let places = examination.places.iter_mut().enumerate();
-    for (index, place) in places.filter(|(_, place)| place.takes_part()) {
-        let Some(disallowed) = disallowed(place, is_immutable) else {
+    for (index, place) in examination.places.iter_mut().enumerate() {
+        if !place.takes_part() {
+            continue;
+        }
+        let Some(disallowed) = disallowed(place) else {
             continue;
         };
-        let effect = match disallowed.allowed {
-            Some(allowed) if !is_immutable => {
-                place.policy.set(allowed, Rule::DisallowedPolicy);
-                Effect::Repairable
-            }
-            _ => Effect::NotRepairable,
+        let allowed = disallowed.allowed;
+        let set = |allowed| place.policy.set(allowed, Rule::DisallowedPolicy);
+        let is_repaired = allowed.is_some_and(set);
+        let effect = if is_repaired {
+            Effect::Repairable
+        } else {
+            Effect::NotRepairable
         };
-        examination.findings.add(
-            index,
-            Rule::DisallowedPolicy,
-            Subject::PullPolicy,
-            effect,
-            disallowed,
-        );
+        let subject = Subject::PullPolicy(allowed);
+        examination
+            .findings
+            .add(index, Rule::DisallowedPolicy, subject, effect, disallowed);
     }
 }
 
@@ -38,12 +36,10 @@ struct Disallowed<'o> {
     by: Vec<(&'static str, &'o Pattern)>,
     /// The pull policy to set instead. None if none is known to be right.
     allowed: Option<PullPolicy>,
-    /// Whether the Pod exists already.
-    is_immutable: bool,
 }
 
 /// Whether the settings disallow the pull policy of a place.
-fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o>> {
+fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
     let settings = place.settings;
     let require = settings
         .require_always
@@ -62,11 +58,7 @@ fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o
         (None, _, PullPolicy::Never) => (vec![never?], None),
         (None, ..) => return None,
     };
-    Some(Disallowed {
-        by,
-        allowed,
-        is_immutable,
-    })
+    Some(Disallowed { by, allowed })
 }
 
 impl Reason for Disallowed<'_> {
@@ -81,7 +73,7 @@ impl Reason for Disallowed<'_> {
 
     fn help(&self, place: &Place<'_>) -> String {
         match self.allowed {
-            Some(allowed) if self.is_immutable => {
+            Some(allowed) if place.policy.is_immutable => {
                 format!(
                     "a Pod's pull policies can't change, so create it anew with {}",
                     allowed.as_str()
@@ -98,10 +90,6 @@ impl Reason for Disallowed<'_> {
                 )
             }
         }
-    }
-
-    fn expected(&self) -> Option<String> {
-        self.allowed.map(|allowed| allowed.as_str().to_owned())
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Settings that contradict each other, although each single value is valid.
 
-use super::{Coverage, Form, NamePattern, Platform, Settings, Template};
+use super::{Coverage, Form, Lookup, NamePattern, Settings, Template};
 
 /// More numbers than the image checks of one Pod can have.
 const CHECK_NUMBERS: u32 = 10_000;
@@ -10,7 +10,6 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
     let checks = &settings.image_checks;
     let registry = &settings.registry;
     let adds_checks = checks.coverage == Coverage::Fix;
-    let has_platform = registry.platform != Platform::Off;
     let mut conflicts = checks
         .template
         .as_ref()
@@ -27,20 +26,11 @@ pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
          copy, unless imageChecks.as is ImageVolume",
     );
     add(
-        registry.images.is_empty() && (registry.looks_up() || has_platform),
-        "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, and \
-         policy-server connects to them, so name your registries, e.g. registry.example.com/*, or write * for all images",
+        registry.images.is_empty() && registry.lookup != Lookup::Off,
+        "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its images, \
+         and policy-server connects to them, so name your registries, e.g. registry.example.com/*, or \
+         write * for all images",
     );
-    add(
-        has_platform && !registry.looks_up(),
-        "registry.platform needs lookups: set registry.lookup, or that of an entry of registry.overrides, to Verify or Pin",
-    );
-    for (index, entry) in registry.overrides.iter().enumerate() {
-        add(
-            entry.images.is_empty(),
-            &format!("registry.overrides[{index}].images is required: name the images"),
-        );
-    }
     let prefix = checks.first_prefix();
     let exempts_checks = |pattern: &&NamePattern| {
         adds_checks

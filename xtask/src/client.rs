@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::host::registry::{Question, Registry};
+use xtask::host::registry::Registry;
 
 use crate::workspace;
 
@@ -15,12 +15,8 @@ use crate::workspace;
 pub(crate) struct Registries;
 
 impl Registry for Registries {
-    fn answer(&self, question: &Question) -> Result<String, String> {
-        let (command, image) = match question {
-            Question::OciManifestDigest { image } => ("digest", image),
-            Question::OciManifest { image } => ("manifest", image),
-        };
-        let answer = run([command, image]);
+    fn digest(&self, image: &str) -> Result<String, String> {
+        let answer = run(["digest", image]);
         answer
             .map(|text| text.trim_end().to_owned())
             .map_err(|error| error.to_string())

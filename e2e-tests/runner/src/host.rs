@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use consistent_pull_policy_promises::answers::{HOST_SECRET, MANIFEST_DIGEST};
 use consistent_pull_policy_promises::policy::{Native, Policy};
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::notation::text;
-use crate::registry::{Call, Registries};
+use crate::registry::Registries;
 
 /// What this policy says to a case.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +23,8 @@ pub struct Evaluation {
     pub invalid: Option<String>,
     /// The answer, in the form of waPC's payload.
     pub answer: Value,
-    /// The lookups, in their order.
-    pub(crate) calls: Vec<Call>,
+    /// The images that were looked up, in their order.
+    pub(crate) calls: Vec<String>,
 }
 
 impl Evaluation {
@@ -113,8 +114,8 @@ impl Host for Kwctl {
             .with_context(|| format!("cannot run {}", self.program.display()))?;
         let [printed, errors] =
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        // kwctl itself logs the error texts of registries. In those of the rows, the secret is the user of a URL.
-        let log = errors.replace("https://s3cr3t", "");
+        // kwctl itself logs the error texts of registries, which have a secret of their own.
+        let log = errors.replace(HOST_SECRET, "");
         ensure!(
             !log.contains("s3cr3t"),
             "a secret of the Pod is in the log: {errors}"
@@ -141,19 +142,14 @@ impl Host for Kwctl {
 }
 
 /// A session for kwctl with these lookups and their answers.
-fn recorded(calls: &[Call], registries: &Registries) -> Result<String> {
-    let entries = calls.iter().map(|(operation, image)| {
+fn recorded(calls: &[String], registries: &Registries) -> Result<String> {
+    let entries = calls.iter().map(|image| {
         // In YAML, a name that begins with a bracket needs quotes.
         let request = yaml_serde::to_string(&json!({"image": image})).unwrap_or_default();
-        let call = if operation == "v1/manifest_digest" {
-            "OciManifestDigest"
-        } else {
-            "OciManifest"
-        };
         json!({
             "type": "Exchange",
-            "request": format!("!{call}\n{request}"),
-            "response": match registries.answer(operation, image) {
+            "request": format!("!OciManifestDigest\n{request}"),
+            "response": match registries.answer(MANIFEST_DIGEST, image) {
                 Ok(answer) => json!({"type": "Success", "payload": answer.to_string()}),
                 Err(error) => json!({"type": "Error", "message": error}),
             },

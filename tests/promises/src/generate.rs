@@ -12,7 +12,6 @@ mod pod;
 mod registries;
 mod request;
 mod settings;
-mod status;
 mod vocabulary;
 
 use arbitrary::{Result, Unstructured};

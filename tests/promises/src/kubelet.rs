@@ -255,8 +255,9 @@ pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
 /// For a Pod with many images, no more worlds are made from this number on.
 const MANY_WORLDS: usize = 400;
 
-/// The worlds in which these images are: all of them for up to three images. For more images, all worlds in which at most
-/// two images are not everywhere, and of these some hundred.
+/// The worlds in which these images are: all of them for up to three images. For more images, worlds
+/// without registries, in which the node lacks at most one image; and all worlds in which at most two
+/// images are not everywhere, of these some hundred.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
     let everywhere = Whereabouts {
         node: OnNode::Current,
@@ -275,6 +276,16 @@ pub(crate) fn worlds(images: usize) -> Vec<World> {
             worlds = worlds.into_iter().flat_map(each).collect();
         }
         return worlds;
+    }
+    let on_node = Whereabouts {
+        node: OnNode::Current,
+        is_in_registry: false,
+    };
+    worlds.push(vec![on_node; images]);
+    for image in 0..images {
+        let mut world = vec![on_node; images];
+        world[image].node = OnNode::None;
+        worlds.push(world);
     }
     for first in 0..images {
         for second in 0..first {

@@ -105,6 +105,7 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
     is_being_deleted
         || settings.templates() == "Off"
         || has_controller(object, None)
+        || is_update && request["kind"]["kind"] == "Job"
         || is_update && new.is_some() && new == old
 }
 

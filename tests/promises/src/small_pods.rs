@@ -48,17 +48,15 @@ pub const FAMILIES: [Family; 3] = [
 #[must_use]
 pub fn settings() -> Vec<Value> {
     let template = json!({"command": ["/check"]});
-    let every = |as_: &str, pull_once: &str| json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": as_, "template": template}, "pullOnce": pull_once});
+    let every = |kind: &str, pull_once: bool| json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": kind, "template": template}, "pullOnce": pull_once});
     vec![
         json!({}),
-        json!({"pullOnce": "Off"}),
+        json!({"pullOnce": false}),
         json!({"imageChecks": {"coverage": "Fix"}}),
-        json!({"imageChecks": {"as": "ImageVolume"}}),
-        every("InitContainer", "AfterInitContainer"),
-        every("InitContainer", "AfterAnyCheck"),
-        every("ImageVolume", "AfterInitContainer"),
-        every("ImageVolume", "AfterAnyCheck"),
-        every("ImageVolume", "Off"),
+        json!({"imageChecks": {"coverage": "Fix", "as": "ImageVolume"}}),
+        every("InitContainer", true),
+        every("ImageVolume", true),
+        every("ImageVolume", false),
     ]
 }
 

@@ -31,15 +31,6 @@ pub(crate) async fn digest(image: &str) -> Result<String> {
     Ok(json!({ "digest": digest.map_err(as_a_host)? }).to_string())
 }
 
-/// The manifest or index of an image, as JSON.
-pub(crate) async fn manifest(image: &str) -> Result<String> {
-    let image: Reference = image.parse()?;
-    let client = client(image.registry()).map_err(as_a_host)?;
-    let credentials = credentials(image.registry());
-    let manifest = client.pull_manifest(&image, &credentials).await;
-    Ok(json!(manifest.map_err(as_a_host)?.0).to_string())
-}
-
 /// The error with the text of Kubewarden's hosts.
 fn as_a_host(error: OciDistributionError) -> anyhow::Error {
     let text = format!("Fail to interact with OCI registry: {error}");

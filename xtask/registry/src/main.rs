@@ -2,7 +2,6 @@
 //! compiled for a minute, and only lookups and `cargo xtask push` need it: `xtask` compiles and runs it.
 //!
 //! - `registry-client digest IMAGE` prints `{"digest":"sha256:..."}`
-//! - `registry-client manifest IMAGE` prints the manifest or index
 //! - `registry-client push MODULE URI ANNOTATIONS` prints the module's immutable reference
 
 mod client;
@@ -41,7 +40,6 @@ fn run(arguments: &[&str]) -> Result<String> {
     runtime.block_on(async {
         match arguments {
             ["digest", image] => client::digest(image).await,
-            ["manifest", image] => client::manifest(image).await,
             ["push", module, uri, annotations] => push::push(module, uri, annotations).await,
             _ => bail!("unknown arguments: {arguments:?}"),
         }

@@ -9,7 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::registry::{Question, Registry};
+use super::registry::Registry;
+
+/// A question of the policy to a registry.
+#[derive(Debug, Deserialize)]
+enum Question {
+    OciManifestDigest { image: String },
+}
 
 /// A question and its answer. The question is YAML in a string of the session's YAML.
 #[derive(Debug, Deserialize)]
@@ -47,7 +53,7 @@ impl Session {
 }
 
 impl Registry for Session {
-    fn answer(&self, question: &Question) -> Result<String, String> {
+    fn digest(&self, image: &str) -> Result<String, String> {
         let next = self
             .0
             .lock()
@@ -57,12 +63,14 @@ impl Registry for Session {
             return Err("the list of recorded responses is empty".to_owned());
         };
         match yaml_serde::from_str::<Question>(&request) {
-            Ok(recorded) if recorded == *question => match response {
-                RecordedAnswer::Success { payload } => Ok(payload),
-                RecordedAnswer::Error { message } => Err(message),
-            },
+            Ok(Question::OciManifestDigest { image: recorded }) if recorded == image => {
+                match response {
+                    RecordedAnswer::Success { payload } => Ok(payload),
+                    RecordedAnswer::Error { message } => Err(message),
+                }
+            }
             _ => Err(format!(
-                "Replay error: the session has {request}, not {question:?}"
+                "Replay error: the session has {request}, not the digest of {image}"
             )),
         }
     }

@@ -36,9 +36,6 @@ impl Source<'_> {
                     object = injected;
                 }
             }
-            if self.chance(1, 8)? {
-                object["status"] = self.status(&object["spec"])?;
-            }
         } else {
             let mut pod_template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
             let annotation = self.apparmor_annotation(&pod_template["spec"])?;

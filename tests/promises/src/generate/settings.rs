@@ -16,13 +16,7 @@ use crate::settings::Settings;
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
 /// The settings that say what to do after a failed lookup.
-const ON: [&str; 5] = [
-    "onNotFound",
-    "onDenied",
-    "onRateLimited",
-    "onUnreachable",
-    "onUnknown",
-];
+const ON: [&str; 3] = ["onNotFound", "onDenied", "onNoAnswer"];
 
 /// The paths of the settings that are true or false, each with the value that is not the default.
 static BOOLEANS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
@@ -39,10 +33,6 @@ impl Source<'_> {
         let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
         put(&mut settings, "mode", mode.into());
         self.image_checks(&mut settings)?;
-        if self.chance(2, 3)? {
-            let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
-            put(&mut settings, "pullOnce", pull_once.into());
-        }
         for key in [
             "requireAlways",
             "preferAlways",
@@ -130,8 +120,14 @@ impl Source<'_> {
     }
 
     fn registry(&mut self) -> Result<Value> {
-        let mut registry = self.actions()?;
-        registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
+        let mut registry = json!({});
+        for key in ON {
+            if self.chance(1, 3)? {
+                registry[key] = self.pick(&ACTIONS)?.into();
+            }
+        }
+        let lookup = self.pick(&["Pin", "PinAlways", "Verify", "Off"])?;
+        registry["lookup"] = lookup.into();
         registry["images"] = if self.chance(1, 5)? {
             self.image_patterns()?
         } else {
@@ -139,24 +135,6 @@ impl Source<'_> {
         };
         if self.chance(1, 6)? {
             registry["skipImages"] = self.image_patterns()?;
-        }
-        let mut looks_up = registry["lookup"] != "Off";
-        if self.chance(1, 4)? {
-            let mut overrides = Vec::new();
-            for _ in 0..self.0.int_in_range(1..=3)? {
-                let mut over = self.actions()?;
-                if self.chance(1, 2)? {
-                    let lookup = self.pick(&["Pin", "Verify", "Off"])?;
-                    looks_up |= lookup != "Off";
-                    over["lookup"] = lookup.into();
-                }
-                over["images"] = self.image_patterns()?;
-                overrides.push(over);
-            }
-            registry["overrides"] = overrides.into();
-        }
-        if looks_up && self.chance(1, 3)? {
-            registry["platform"] = self.pick(&["Reject", "Warn"])?.into();
         }
         Ok(registry)
     }
@@ -178,20 +156,10 @@ impl Source<'_> {
         Ok(json!(patterns))
     }
 
-    fn actions(&mut self) -> Result<Value> {
-        let mut actions = json!({});
-        for key in ON {
-            if self.chance(1, 4)? {
-                actions[key] = self.pick(&ACTIONS)?.into();
-            }
-        }
-        Ok(actions)
-    }
-
     /// Writes the values that forms leave behind for a setting that is not set.
     fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
         let paths = "images exempt pullOnce imageChecks.coverage imageChecks.namePrefixes \
-            images.forbidNever registry.overrides";
+            images.forbidNever registry.onDenied";
         for path in paths.split_whitespace() {
             let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
             let is_section = path

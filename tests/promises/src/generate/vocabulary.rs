@@ -10,8 +10,6 @@ pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[2],
     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// The first digits of the manifests that an image index names, one for each entry.
-pub(super) const MANIFESTS: [&str; 6] = ["a1", "a2", "a3", "a4", "a5", "a6"];
 /// One repository in four spellings, and another one.
 pub(super) const USUAL_REPOSITORIES: &str = "app docker.io/library/app library/app \
     index.docker.io/library/app r.example.com/team/app";
@@ -21,7 +19,7 @@ pub(super) const OTHER_REPOSITORIES: &str = "r.example.com/tools web ghcr.io/tea
     registry-1.docker.io/library/app R.Example.com/team/app r.example.com:443/team/app \
     evil.test/r.example.com/team/app a_b.example.com/x r.example.com./team/app \
     app.example.com/x-y/z__1 r.example.com:5000/team/app r.example.com:05000/team/app \
-    R.example.com:0443/team/app index.docker.io:443/library/app";
+    R.example.com:0443/team/app index.docker.io:443/library/app REGISTRY/team/app";
 /// What stands behind a repository. The first three are picked more often.
 pub(super) const SUFFIXES: [&str; 7] = [
     "",
@@ -68,6 +66,6 @@ pub(super) const VOLUMES: &str = "workspace model imagecheck-0 imagecheck-5 imag
 pub(super) const CONTAINER_PATTERNS: &str =
     "istio-* app copy-* imagepullcheck-* set?p *-proxy container-1 linkerd-*";
 pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-/// A secret in the environment and arguments of containers, and in statuses. This policy may return this
-/// text inside the changed object, but never in a message, a warning, an audit annotation or a log.
+/// A secret in the environment and arguments of containers. This policy may return this text inside
+/// the changed object, but never in a message, a warning, an audit annotation or a log.
 pub(super) const SECRET: &str = "s3cr3t-value";

@@ -111,14 +111,13 @@ fn is_not_retried(answered: &Answered) -> Kept {
 /// An audit annotation is a JSON list with at least one entry, in the order of the Pod or of the images.
 fn is_short_and_sorted(answered: &Answered) -> Kept {
     let annotations = answered.observed.answer["audit_annotations"].as_object();
-    let pod = &answered.case.request["object"];
     for (name, annotation) in annotations.into_iter().flatten() {
         let list = entries_in(annotation).unwrap_or_default();
         let entries = list.iter().filter(|entry| entry["more"].is_null());
         let is_known = ["findings", "changes", "lookups"].contains(&name.as_str());
         let is_right = is_known
             && !list.is_empty()
-            && entries.map(|entry| sort_key(entry, pod)).is_sorted()
+            && entries.map(sort_key).is_sorted()
             && text(annotation).len() <= LIST_BYTES;
         hold(is_right, || format!("{name}: {annotation}"))?;
     }
@@ -126,24 +125,14 @@ fn is_short_and_sorted(answered: &Answered) -> Kept {
 }
 
 /// The position of an entry in the Pod, or the image of an entry without a path.
-fn sort_key(entry: &Value, pod: &Value) -> (Option<usize>, Option<usize>, String) {
+fn sort_key(entry: &Value) -> (Option<usize>, Option<usize>, String) {
     let path = text(&entry["path"]);
     if path.is_empty() {
         return (None, None, text(&entry["image"]).to_owned());
     }
-    let path = path
-        .replace("initContainerStatuses", "initContainers")
-        .replace("containerStatuses", "containers");
     let parts: Vec<&str> = path.split(['.', '[', ']']).collect();
     let list = LISTS.iter().position(|list| parts.contains(list));
-    // The entries of a status may have another order than the containers.
-    let index = if parts[0] == "status" {
-        let containers = elements(&pod["spec"], list.map_or("", |list| LISTS[list]));
-        let mut containers = containers.iter();
-        containers.position(|container| container["name"] == entry["container"])
-    } else {
-        parts.iter().find_map(|part| part.parse().ok())
-    };
+    let index = parts.iter().find_map(|part| part.parse().ok());
     (list, index, String::new())
 }
 

@@ -41,17 +41,12 @@ pub(super) fn check(story: &Story, event: Event) {
     }
 }
 
-/// The Pod that `Fix` returned, without a status.
-fn fresh_pod(story: &Story) -> Option<Value> {
-    story.repaired().filter(|pod| !pod["status"].is_object())
-}
-
 /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
 /// the request's Pod after the same change. A second policy accepts what a mesh injects. After another
 /// webhook, it accepts the Pod, or its message names what this webhook changed. If `Fix` runs again after a
 /// mesh, it adds no second check for an image.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
-    let Some(repaired) = fresh_pod(story) else {
+    let Some(repaired) = story.repaired() else {
         return Ok(());
     };
     let changed = |pod: &Value| {
@@ -68,8 +63,8 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let second = story.run(request.clone(), &second_policy())?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
-    // With volumes as checks, an injected init container can take the place of the first one, which is not guarded. Then
-    // the author's own containers need checks too.
+    // With volumes as checks, an injected init container can take the place of the first one, which needs
+    // no check. Then the author's own containers need checks too.
     let moves_first = webhook == Webhook::InitContainerInjected && story.settings().as_volumes();
     let is_named = names.iter().any(|name| message.contains(name));
     let may_reject = !matches!(webhook, Webhook::Mesh(_)) && (is_named || moves_first);
@@ -115,7 +110,7 @@ fn differing<'v>(before: &'v Value, after: &'v Value) -> BTreeSet<&'v str> {
 /// unless the settings forbid `Always`.
 fn raised_after(story: &Story) -> Kept {
     let forbids = !story.settings().list("images.forbidAlways").is_empty();
-    let Some(mut object) = fresh_pod(story).filter(|_| !forbids) else {
+    let Some(mut object) = story.repaired().filter(|_| !forbids) else {
         return Ok(());
     };
     raise_all(&mut object);

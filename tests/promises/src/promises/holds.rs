@@ -48,16 +48,15 @@ fn never_is_forbidden(repaired: &Repaired) -> Kept {
     }))
 }
 
-/// In a Pod with image checks, no guarded container asks the registry again for an image that *pull-once* says is
-/// pulled.
+/// In a Pod with image checks, no container asks the registry again for an image that *pull-once* says
+/// is pulled.
 fn nothing_is_pulled_twice(repaired: &Repaired) -> Kept {
     let (pod, settings) = (&repaired.new, repaired.settings());
     if !pod.has_checks() {
         return Ok(());
     }
-    no(pod.guarded().find(|place| {
-        place.is_container()
-            && place.pull_policy == PullPolicy::Always
+    no(pod.examined().find(|place| {
+        place.pull_policy == PullPolicy::Always
             && !settings.matches("images.requireAlways", place.image)
             && pod.is_pulled_before(place)
     }))

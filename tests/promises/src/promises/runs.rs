@@ -25,13 +25,10 @@ pub(super) const PROMISES: [OfStory; 5] = [
     ),
 ];
 
-/// All modes have the same findings, apart from *stuck-pull*. `Warn` rejects only an object that this policy can't
-/// read, and `Reject` rejects what `Fix` rejects.
+/// All modes have the same findings. `Warn` rejects only an object that this policy can't read, and
+/// `Reject` rejects what `Fix` rejects.
 fn modes_agree(story: &Story) -> Kept {
     let request = &story.case.request;
-    if request["object"]["status"].is_object() {
-        return Ok(());
-    }
     let run = |mode: &str| story.run(request.clone(), &[("mode", mode.into())]);
     let (warn, reject, fix) = (run("Warn")?, run("Reject")?, run("Fix")?);
     hold(!reject.is_accepted() || fix.is_accepted(), || {
@@ -77,14 +74,8 @@ fn second_run_changes_nothing(story: &Story) -> Kept {
     hold(is_right, || again.answer.to_string())
 }
 
-/// The Pod that `Fix` returned. *stuck-pull* doesn't act in `Fix`, so the promises about `Reject` don't apply to a
-/// Pod with a status.
-fn fresh_pod(story: &Story) -> Option<Value> {
-    story.repaired().filter(|pod| !pod["status"].is_object())
-}
-
 fn reject_accepts_it(story: &Story) -> Kept {
-    let Some(object) = fresh_pod(story).filter(|_| story.is_bounded()) else {
+    let Some(object) = story.repaired().filter(|_| story.is_bounded()) else {
         return Ok(());
     };
     story.must_accept(story.request_with(object), &[("mode", "Reject".into())])?;
@@ -92,7 +83,7 @@ fn reject_accepts_it(story: &Story) -> Kept {
 }
 
 fn second_policy_accepts_it(story: &Story) -> Kept {
-    let Some(object) = fresh_pod(story) else {
+    let Some(object) = story.repaired() else {
         return Ok(());
     };
     let changes = second_policy();

@@ -1,7 +1,6 @@
 //! The settings of image checks, in `imageChecks`.
 
 use k8s_openapi::api::core::v1::Container;
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -12,9 +11,10 @@ use crate::json::{self, WrongField};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Checks {
+pub struct ImageChecks {
     /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
     /// of added checks start with the first prefix.
     #[serde(deserialize_with = "prefixes")]
@@ -33,11 +33,11 @@ pub struct Checks {
     /// container has filled.
     pub template: Option<Template>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub after: Vec<NamePattern>,
 }
 
-impl Default for Checks {
+impl Default for ImageChecks {
     fn default() -> Self {
         Self {
             name_prefixes: ["imagecheck-", "imagepullcheck-"]
@@ -52,7 +52,7 @@ impl Default for Checks {
     }
 }
 
-impl Checks {
+impl ImageChecks {
     /// Whether this is the name of an image check.
     pub(crate) fn has_prefix(&self, name: &str) -> bool {
         self.name_prefixes
@@ -70,16 +70,17 @@ impl Checks {
 
 /// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
 fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
-    let prefixes: Vec<Prefix> = value::list(source)?;
+    let prefixes: Vec<Prefix> = value::strings(source)?;
     Ok(if prefixes.is_empty() {
-        Checks::default().name_prefixes
+        ImageChecks::default().name_prefixes
     } else {
         prefixes
     })
 }
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
 
@@ -104,7 +105,8 @@ pub(super) const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// What happens to an image that needs a check and has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Coverage {
     /// Nothing.
     Off,
@@ -118,7 +120,8 @@ pub enum Coverage {
 }
 
 /// What an added check is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Form {
     /// An init container: a copy of the Pod's last check that can be copied, or else made from the `template`.
     #[default]
@@ -130,11 +133,16 @@ pub enum Form {
 
 /// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required. Probes, `lifecycle` and
 /// restart rules are errors, because the API server would reject the Pod.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Value")]
 pub struct Template(
     // Boxed, because the type has more than 1,000 bytes: settings without a template would touch four more pages of memory.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")] pub(crate) Box<Container>,
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
+    pub(crate) Box<Container>,
 );
 
 impl TryFrom<Value> for Template {

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::Judged;
 use super::change::Changes;
-use super::list::{LIST_MAX, joined, json};
-use crate::examination::{Effect, Examination, Rule, Subject};
+use super::json_list::{LIST_MAX, joined, json};
+use crate::examination::{Examination, Rule, Subject};
+use crate::lookup::Class;
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -25,8 +26,8 @@ pub(super) fn annotations(
     let of_lookups = lookups.iter().map(|((image, action), failure)| {
         json(&LookupEntry {
             image: shown(image),
-            failure: failure.class.id(),
-            asked: failure.was_asked,
+            failure: failure.class(),
+            asked: failure.was_asked(),
             action: *action,
         })
     });
@@ -70,39 +71,27 @@ impl<'f> FindingEntry<'f> {
         let entry = place
             .list
             .path(examination.request.kind.spec_path(), place.index());
-        let path = |field| [&entry, ".", field].concat();
-        let policy = place
-            .sets_policy
-            .then(|| place.policy.before.as_str().into());
-        let (path, found, now) = match &finding.subject {
-            Subject::Image => (
-                path(place.list.image_path()),
+        let policy = place.sets_policy.then(|| place.policy.before.as_str());
+        let (field, found, expected) = match &finding.subject {
+            Subject::Image(expected) => (
+                place.list.image_path(),
                 Some(place.shown_image()),
-                shown(&place.image.now),
+                expected.as_deref().map(shown),
             ),
-            Subject::Check => (path(place.list.image_path()), None, Cow::default()),
-            Subject::PullPolicy => (
-                path(place.list.policy_path()),
-                policy,
-                place.policy.now.as_str().into(),
+            Subject::Check(expected) => (place.list.image_path(), None, Some(Cow::from(expected))),
+            Subject::PullPolicy(expected) => (
+                place.list.policy_path(),
+                policy.map(Cow::from),
+                expected.map(|policy| policy.as_str().into()),
             ),
-            Subject::Status { path, reason } => {
-                (path.clone(), Some((*reason).into()), Cow::default())
-            }
         };
-        let is_written = matches!(finding.effect, Effect::Repairable | Effect::Preference)
-            && finding.subject != Subject::Check;
         Self {
             rule: finding.rule,
-            path,
-            container: place.shown_name(),
+            path: [&entry, ".", field].concat(),
+            container: shown(&place.name),
             image: place.shown_image(),
             found,
-            expected: if is_written {
-                Some(now)
-            } else {
-                finding.reason.expected().map(Cow::from)
-            },
+            expected,
         }
     }
 }
@@ -111,7 +100,7 @@ impl<'f> FindingEntry<'f> {
 #[derive(Serialize)]
 struct LookupEntry<'f> {
     image: Cow<'f, str>,
-    failure: &'static str,
+    failure: Class,
     asked: bool,
     action: Action,
 }
