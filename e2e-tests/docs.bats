@@ -11,11 +11,6 @@ block() {
     found && $0 == fence { inside = 1 }' "$1"
 }
 
-@test "README shows what 'make run' prints" {
-  command=$(sed -n 's/^<!-- \$ cargo xtask \(.*\) -->$/\1/p' README.md)
-  same output "$(block README.md '^<!-- ' text)" "$(bash -c "'$XTASK' $command")"
-}
-
 @test "Try your own Pod: kwctl prints what the page shows" {
   real_host || skip "KWCTL=kwctl runs this"
   page=docs/operations.md start='^## Try your own Pod'
