@@ -70,7 +70,8 @@ fn make_part(schema: &mut Value, in_list: bool) {
         keys.insert("type".to_owned(), json!(["string", "number"]));
     }
     let required = if in_list { keys.get("required").cloned() } else { keys.remove("required") };
-    let is_required = |key: &str| in_list && required.iter().flat_map(Value::as_array).flatten().any(|name| name == key);
+    let is_required =
+        |key: &str| in_list && required.iter().flat_map(Value::as_array).flatten().any(|name| name == key);
     if let Some(Value::Object(properties)) = keys.get_mut("properties") {
         for (key, property) in properties {
             make_part(property, in_list);

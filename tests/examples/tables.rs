@@ -1,5 +1,5 @@
-//! The tables of examples/README.md. They are worked out on the corpus, with the module's answers. The patterns of the
-//! examples name invented registries, so the tables take each pattern for `*`.
+//! The tables of examples/README.md, and examples/pairs.yaml for the chart. They are worked out on the corpus, with the
+//! module's answers. The patterns of the examples name invented registries, so the tables take each pattern for `*`.
 //!
 //! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
 
@@ -96,17 +96,30 @@ impl Tables {
         pairs
     }
 
-    fn table_of_pairs(&self) -> String {
+    /// For each file, in the order of the files: those that may stand beside it, and those that must not.
+    fn beside(&self) -> Vec<(&str, [String; 2])> {
         let pairs = self.pairs();
         let files = || self.policies.iter().map(|policy| &*policy.file);
-        let rows = files().map(|file| {
-            let list = |belongs: fn(usize) -> bool| {
+        let lists = |file| {
+            [|conflicts| conflicts == 0, |conflicts| conflicts > 0].map(|belongs: fn(usize) -> bool| {
                 let is_listed = |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
                 files().filter(is_listed).collect::<Vec<_>>().join(", ")
-            };
-            vec![file.to_owned(), list(|conflicts| conflicts == 0), list(|conflicts| conflicts > 0)]
-        });
+            })
+        };
+        files().map(|file| (file, lists(file))).collect()
+    }
+
+    fn table_of_pairs(&self) -> String {
+        let rows = self.beside().into_iter().map(|(file, [may, must_not])| vec![file.to_owned(), may, must_not]);
         table(&["file", "may stand beside", "must not stand beside"], rows)
+    }
+
+    /// The last column of the table, for the chart.
+    fn file_of_pairs(&self) -> String {
+        let title =
+            "# For each example, those that must not stand beside it. tests/examples/tables.rs writes this file.\n";
+        let lines = self.beside().into_iter().map(|(file, [_, must_not])| format!("{file}: [{must_not}]\n"));
+        [title.to_owned()].into_iter().chain(lines).collect()
     }
 
     /// The objects that a policy accepts: as their authors wrote them, and as they are stored if these registries are
@@ -177,19 +190,22 @@ fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 #[test]
-fn the_tables_of_the_readme_are_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/README.md");
-    let readme = fs::read_to_string(&path).expect("the README of the examples");
-    let mut written = readme.clone();
+fn the_tables_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let mut readme = read("README.md");
     let tables = Tables::new();
     for (name, table) in [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())] {
         let start = format!("<!-- table: {name} -->\n");
-        let (before, rest) = written.split_once(&start).expect("the start of a table");
+        let (before, rest) = readme.split_once(&start).expect("the start of a table");
         let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");
-        written = format!("{before}{start}{table}\n<!-- end -->{after}");
+        readme = format!("{before}{start}{table}\n<!-- end -->{after}");
     }
-    if std::env::var("TABLES").is_ok() {
-        return fs::write(&path, &written).expect("the README of the examples");
+    for (name, text) in [("README.md", readme), ("pairs.yaml", tables.file_of_pairs())] {
+        if std::env::var("TABLES").is_ok() {
+            fs::write(folder.join(name), &text).expect(name);
+        } else {
+            assert!(read(name) == text, "examples/{name} is not up to date:\n{text}");
+        }
     }
-    assert!(readme == written, "examples/README.md is not up to date:\n{written}");
 }
