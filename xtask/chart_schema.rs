@@ -1,6 +1,6 @@
-//! The JSON Schema of the value `settings` of the Helm chart, for `make chart`. It is the schema of a part of the settings,
-//! because the chart lays this value over the settings of an example: no key of an object is required, and `null` takes a
-//! key out.
+//! The JSON Schema of the Helm chart's values, for `make chart`: `chart/values.schema.json` with the schema of `settings`.
+//! It is the schema of a part of the settings, because the chart lays this value over the settings of an example: no key of
+//! an object is required, and `null` takes a key out.
 
 use consistent_pull_policy::settings::Settings;
 use k8s_openapi::api::core::v1::Container;
@@ -21,7 +21,8 @@ const NOT_IN_A_TEMPLATE: [&str; 9] = [
     "startupProbe",
 ];
 
-fn main() {
+fn main() -> serde_json::Result<()> {
+    let mut values: Value = serde_json::from_str(include_str!("../chart/values.schema.json"))?;
     let mut settings = schema::<Settings>();
     let mut template = schema::<Container>();
     for field in NOT_IN_A_TEMPLATE {
@@ -31,7 +32,9 @@ fn main() {
     remove_descriptions(&mut template);
     settings["properties"]["imageChecks"]["properties"]["template"] = template;
     make_part(&mut settings, false);
-    println!("{settings}");
+    values["properties"]["settings"] = settings;
+    println!("{values}");
+    Ok(())
 }
 
 /// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than draft 7.
@@ -65,6 +68,13 @@ fn make_part(schema: &mut Value, in_list: bool) {
     }
     if let Some(Value::Array(variants)) = keys.remove("oneOf").or_else(|| keys.remove("anyOf")) {
         keys.extend(one_schema(variants));
+    }
+    // YAML reads a bare `Off` as `false`.
+    if let Some(words) = keys.get_mut("enum").and_then(Value::as_array_mut)
+        && words.contains(&json!("Off"))
+    {
+        words.push(json!(false));
+        keys.remove("type");
     }
     if keys.remove("x-kubernetes-int-or-string").is_some() {
         keys.insert("type".to_owned(), json!(["string", "number"]));
@@ -101,10 +111,6 @@ fn one_schema(variants: Vec<Value>) -> Map<String, Value> {
             (word, _) => words.push(word.clone()),
         }
     }
-    // YAML reads a bare `Off` as `false`.
-    if words.contains(&json!("Off")) {
-        words.push(json!(false));
-    }
     if !words.is_empty() {
         schema.insert("enum".to_owned(), Value::Array(words));
     }
@@ -114,7 +120,8 @@ fn one_schema(variants: Vec<Value>) -> Map<String, Value> {
 fn allow_null(schema: &mut Value) {
     if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         words.push(Value::Null);
-    } else if let Some(kind) = schema.get_mut("type") {
+    }
+    if let Some(kind) = schema.get_mut("type") {
         match kind {
             Value::Array(kinds) if !kinds.contains(&json!("null")) => kinds.push(json!("null")),
             Value::String(_) => *kind = json!([kind, "null"]),
