@@ -176,7 +176,7 @@ site-build: setup-site annotated-policy.wasm tools ## Build the playground into 
 
 .PHONY: chart
 chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
-	@$(CARGO) run --quiet --profile xtask --example chart-schema >"$(TARGET_DIR)/values.schema.json"
+	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
 	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .
 
 # The Helm repository is published with the page. Its addresses are absolute, because versions of Rancher resolve relative

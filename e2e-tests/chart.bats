@@ -6,7 +6,7 @@ load lib
 server_image=registry.test/policy-server:v1
 
 setup_file() {
-  "${XTASK%/*}/examples/chart-schema" >"$BATS_FILE_TMPDIR/values.schema.json"
+  "${XTASK%/*}/chart-schema" >"$BATS_FILE_TMPDIR/values.schema.json"
   hack/chart.sh "$BATS_FILE_TMPDIR/values.schema.json" "$BATS_FILE_TMPDIR"
   tar -xzf "$BATS_FILE_TMPDIR"/*.tgz -C "$BATS_FILE_TMPDIR"
 }

@@ -160,14 +160,15 @@
   {{- range $lists := list . (reverse .) }}
     {{- range $one := first $lists }}
       {{- range $other := last $lists }}
-        {{- $areNames := and (eq $one.key "kubernetes.io/metadata.name") (eq $other.key $one.key) (eq $one.operator "In") }}
-        {{- $both := list }}
-        {{- range $one.values }}
-          {{- if has . $other.values }}{{ $both = append $both . }}{{ end }}
+        {{- if and (eq $one.operator "In") (eq $one.key "kubernetes.io/metadata.name") (eq $other.key $one.key) }}
+          {{- $both := list }}
+          {{- range $one.values }}
+            {{- if has . $other.values }}{{ $both = append $both . }}{{ end }}
+          {{- end }}
+          {{- $noneIsIn := and (eq $other.operator "In") (not $both) }}
+          {{- $allAreOut := and (eq $other.operator "NotIn") (eq (len $both) (len $one.values)) }}
+          {{- if or $noneIsIn $allAreOut }}true{{ end }}
         {{- end }}
-        {{- $noneIsIn := and (eq $other.operator "In") (not $both) }}
-        {{- $allAreOut := and (eq $other.operator "NotIn") (eq (len $both) (len $one.values)) }}
-        {{- if and $areNames (or $noneIsIn $allAreOut) }}true{{ end }}
       {{- end }}
     {{- end }}
   {{- end }}

@@ -35,7 +35,11 @@ impl Tables {
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
             let settings = &mut policy.spec["settings"];
-            let lists = [("images", "requireAlways"), ("images", "forbidAlways"), ("registry", "images")];
+            let lists = [
+                ("images", "requireAlways"),
+                ("images", "forbidAlways"),
+                ("registry", "images"),
+            ];
             for (section, list) in lists {
                 if !settings[section][list].is_null() {
                     settings[section][list] = json!(["*"]);
@@ -46,7 +50,10 @@ impl Tables {
         let sample = |request| {
             let selecting = policies.iter().filter(|policy| policy.selects(&request));
             let selected_by = selecting.map(|policy| policy.name.clone()).collect();
-            Sample { request, selected_by }
+            Sample {
+                request,
+                selected_by,
+            }
         };
         let requests = requests().into_iter().map(sample).collect();
         Self { policies, requests }
@@ -54,15 +61,30 @@ impl Tables {
 
     /// The requests that all of these policies select.
     fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
-        let is_selected = |sample: &&Sample| policies.iter().all(|policy| sample.selected_by.contains(&policy.name));
-        self.requests.iter().filter(is_selected).map(|sample| &sample.request)
+        let is_selected = |sample: &&Sample| {
+            policies
+                .iter()
+                .all(|policy| sample.selected_by.contains(&policy.name))
+        };
+        self.requests
+            .iter()
+            .filter(is_selected)
+            .map(|sample| &sample.request)
     }
 
     /// The policy, with its first policy if it is the second one: the second policy says something only about Pods
     /// that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = self.policies.iter().find(|policy| policy.name == FIRST).expect("the first policy");
-        if policy.name == SECOND { vec![first, policy] } else { vec![policy] }
+        let first = self
+            .policies
+            .iter()
+            .find(|policy| policy.name == FIRST)
+            .expect("the first policy");
+        if policy.name == SECOND {
+            vec![first, policy]
+        } else {
+            vec![policy]
+        }
     }
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it, the orders give the
@@ -101,24 +123,32 @@ impl Tables {
         let pairs = self.pairs();
         let files = || self.policies.iter().map(|policy| &*policy.file);
         let lists = |file| {
-            [|conflicts| conflicts == 0, |conflicts| conflicts > 0].map(|belongs: fn(usize) -> bool| {
-                let is_listed = |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
-                files().filter(is_listed).collect::<Vec<_>>().join(", ")
-            })
+            [|conflicts| conflicts == 0, |conflicts| conflicts > 0].map(
+                |belongs: fn(usize) -> bool| {
+                    let is_listed =
+                        |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
+                    files().filter(is_listed).collect::<Vec<_>>().join(", ")
+                },
+            )
         };
         files().map(|file| (file, lists(file))).collect()
     }
 
     fn table_of_pairs(&self) -> String {
-        let rows = self.beside().into_iter().map(|(file, [may, must_not])| vec![file.to_owned(), may, must_not]);
+        let rows = self
+            .beside()
+            .into_iter()
+            .map(|(file, [may, must_not])| vec![file.to_owned(), may, must_not]);
         table(&["file", "may stand beside", "must not stand beside"], rows)
     }
 
     /// The last column of the table, for the chart.
     fn file_of_pairs(&self) -> String {
-        let title =
-            "# For each example, those that must not stand beside it. tests/examples/tables.rs writes this file.\n";
-        let lines = self.beside().into_iter().map(|(file, [_, must_not])| format!("{file}: [{must_not}]\n"));
+        let title = "# For each example, those that must not stand beside it. tests/examples/tables.rs writes this file.\n";
+        let lines = self
+            .beside()
+            .into_iter()
+            .map(|(file, [_, must_not])| format!("{file}: [{must_not}]\n"));
         [title.to_owned()].into_iter().chain(lines).collect()
     }
 
@@ -130,16 +160,30 @@ impl Tables {
         for request in self.selected(&[policy]) {
             let in_health = admit(&policies, request, Registries::Up);
             let outcome = admit(&policies, request, at_creation);
-            assert_eq!(outcome.is_ok(), in_health.is_ok(), "{} rejects while a registry is away", policy.name);
-            objects.extend(outcome.ok().map(|object| (request["object"].clone(), object)));
+            assert_eq!(
+                outcome.is_ok(),
+                in_health.is_ok(),
+                "{} rejects while a registry is away",
+                policy.name
+            );
+            objects.extend(
+                outcome
+                    .ok()
+                    .map(|object| (request["object"].clone(), object)),
+            );
         }
         objects
     }
 
     /// The largest number of objects in which a container may run an old image because of the policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
-        let counts = registries.map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
+        let registries = [
+            Registries::Up,
+            Registries::Down,
+            Registries::DockerHubLimited,
+        ];
+        let counts = registries
+            .map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
         counts.into_iter().max().unwrap_or_default()
     }
 
@@ -158,16 +202,29 @@ impl Tables {
             let objects = self.stored(policy, at_creation);
             let now = count(&objects, |_, object| waits(object, at_start));
             let without = count(&objects, |object, _| waits(object, at_start));
-            if now == without { now.to_string() } else { format!("{now} (without the file {without})") }
+            if now == without {
+                now.to_string()
+            } else {
+                format!("{now} (without the file {without})")
+            }
         };
         let rows = self.policies.iter().map(|policy| {
             let is_called = policy.spec["failurePolicy"] != "Ignore";
             vec![
                 policy.file.clone(),
                 self.stored(policy, Registries::Up).len().to_string(),
-                if is_called { "rejected, tried again" } else { "created as written" }.to_owned(),
+                if is_called {
+                    "rejected, tried again"
+                } else {
+                    "created as written"
+                }
+                .to_owned(),
                 waiting(policy, Registries::Down, Registries::Down),
-                waiting(policy, Registries::DockerHubLimited, Registries::DockerHubLimited),
+                waiting(
+                    policy,
+                    Registries::DockerHubLimited,
+                    Registries::DockerHubLimited,
+                ),
                 waiting(policy, Registries::Up, Registries::Down),
                 self.with_old_images(policy).to_string(),
             ]
@@ -177,7 +234,10 @@ impl Tables {
 }
 
 fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
-    objects.iter().filter(|(before, after)| belongs(before, after)).count()
+    objects
+        .iter()
+        .filter(|(before, after)| belongs(before, after))
+        .count()
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -186,7 +246,10 @@ fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rule = line(&vec!["---".to_owned(); columns.len()]);
     let rows: Vec<Vec<String>> = rows.collect();
     assert!(rows.len() > 3, "{rows:?}");
-    [title, rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
+    [title, rule]
+        .into_iter()
+        .chain(rows.iter().map(|row| line(row)))
+        .collect()
 }
 
 #[test]
@@ -195,17 +258,28 @@ fn the_tables_are_up_to_date() {
     let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let mut readme = read("README.md");
     let tables = Tables::new();
-    for (name, table) in [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())] {
+    for (name, table) in [
+        ("pairs", tables.table_of_pairs()),
+        ("incidents", tables.table_of_incidents()),
+    ] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = readme.split_once(&start).expect("the start of a table");
-        let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");
+        let (_, after) = rest
+            .split_once("\n<!-- end -->")
+            .expect("the end of a table");
         readme = format!("{before}{start}{table}\n<!-- end -->{after}");
     }
-    for (name, text) in [("README.md", readme), ("pairs.yaml", tables.file_of_pairs())] {
+    for (name, text) in [
+        ("README.md", readme),
+        ("pairs.yaml", tables.file_of_pairs()),
+    ] {
         if std::env::var("TABLES").is_ok() {
             fs::write(folder.join(name), &text).expect(name);
         } else {
-            assert!(read(name) == text, "examples/{name} is not up to date:\n{text}");
+            assert!(
+                read(name) == text,
+                "examples/{name} is not up to date:\n{text}"
+            );
         }
     }
 }

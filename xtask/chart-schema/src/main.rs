@@ -22,13 +22,17 @@ const NOT_IN_A_TEMPLATE: [&str; 9] = [
 ];
 
 fn main() -> serde_json::Result<()> {
-    let mut values: Value = serde_json::from_str(include_str!("../chart/values.schema.json"))?;
+    let mut values: Value =
+        serde_json::from_str(include_str!("../../../chart/values.schema.json"))?;
     let mut settings = schema::<Settings>();
     let mut template = schema::<Container>();
     for field in NOT_IN_A_TEMPLATE {
         remove(&mut template["properties"], field);
     }
-    remove(&mut template["properties"]["resources"]["properties"], "claims");
+    remove(
+        &mut template["properties"]["resources"]["properties"],
+        "claims",
+    );
     remove_descriptions(&mut template);
     settings["properties"]["imageChecks"]["properties"]["template"] = template;
     make_part(&mut settings, false);
@@ -40,11 +44,17 @@ fn main() -> serde_json::Result<()> {
 /// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than draft 7.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }
 
 fn remove(object: &mut Value, key: &str) {
-    object.as_object_mut().and_then(|keys| keys.remove(key)).unwrap_or_else(|| panic!("there is no {key}"));
+    object
+        .as_object_mut()
+        .and_then(|keys| keys.remove(key))
+        .unwrap_or_else(|| panic!("there is no {key}"));
 }
 
 /// Kubernetes' descriptions of a container would be most of the chart.
@@ -62,7 +72,9 @@ fn remove_descriptions(schema: &mut Value) {
 /// Makes the schema of a part from the schema of a whole. A list is written as a whole, so its elements keep the keys that
 /// they require.
 fn make_part(schema: &mut Value, in_list: bool) {
-    let Some(keys) = schema.as_object_mut() else { return };
+    let Some(keys) = schema.as_object_mut() else {
+        return;
+    };
     for annotation in ["$schema", "title", "default", "format"] {
         keys.remove(annotation);
     }
@@ -79,9 +91,19 @@ fn make_part(schema: &mut Value, in_list: bool) {
     if keys.remove("x-kubernetes-int-or-string").is_some() {
         keys.insert("type".to_owned(), json!(["string", "number"]));
     }
-    let required = if in_list { keys.get("required").cloned() } else { keys.remove("required") };
-    let is_required =
-        |key: &str| in_list && required.iter().flat_map(Value::as_array).flatten().any(|name| name == key);
+    let required = if in_list {
+        keys.get("required").cloned()
+    } else {
+        keys.remove("required")
+    };
+    let is_required = |key: &str| {
+        in_list
+            && required
+                .iter()
+                .flat_map(Value::as_array)
+                .flatten()
+                .any(|name| name == key)
+    };
     if let Some(Value::Object(properties)) = keys.get_mut("properties") {
         for (key, property) in properties {
             make_part(property, in_list);
@@ -104,9 +126,14 @@ fn make_part(schema: &mut Value, in_list: bool) {
 fn one_schema(variants: Vec<Value>) -> Map<String, Value> {
     let mut schema = Map::new();
     let mut words = Vec::new();
-    for variant in variants.into_iter().filter(|variant| variant["type"] != "null") {
+    for variant in variants
+        .into_iter()
+        .filter(|variant| variant["type"] != "null")
+    {
         match (&variant["const"], &variant["enum"]) {
-            (Value::Null, Value::Null) => schema.extend(variant.as_object().cloned().unwrap_or_default()),
+            (Value::Null, Value::Null) => {
+                schema.extend(variant.as_object().cloned().unwrap_or_default())
+            }
             (Value::Null, list) => words.extend(list.as_array().cloned().unwrap_or_default()),
             (word, _) => words.push(word.clone()),
         }
