@@ -166,12 +166,11 @@ ROWS
   }
   export -f check
   export XTASK POLICY
-  # Each pair of an example and values is a line.
-  "${XTASK%/*}/rows" settings --export "$BATS_TEST_TMPDIR/rows" >/dev/null
-  "${XTASK%/*}/rows" patterns --export "$BATS_TEST_TMPDIR/patterns" >/dev/null
-  jq --compact-output .settings "$BATS_TEST_TMPDIR"/{rows,patterns} | sort --unique >"$BATS_TEST_TMPDIR/settings"
+  for file in settings patterns; do "${XTASK%/*}/rows" "$file" --export "$BATS_TEST_TMPDIR/$file" >/dev/null; done
+  jq --compact-output .settings "$BATS_TEST_TMPDIR"/{settings,patterns} | sort --unique >"$BATS_TEST_TMPDIR/all"
   jq --raw-output --arg folder "$BATS_TEST_TMPDIR" '{settings: .} | @sh "printf %s \(tojson) >\($folder)/\(input_line_number).json"' \
-    "$BATS_TEST_TMPDIR/settings" | bash
+    "$BATS_TEST_TMPDIR/all" | bash
+  # Each line is an example and a file of values.
   { examples | sed 's/$/ chart\/values.yaml/'; printf 'air-gapped %s\n' "$BATS_TEST_TMPDIR"/*.json; } >"$BATS_TEST_TMPDIR/pairs"
   xargs --max-args 2 --max-procs "$(nproc)" bash -c 'check "$@"' check <"$BATS_TEST_TMPDIR/pairs" >"$BATS_TEST_TMPDIR/answers"
   sort "$BATS_TEST_TMPDIR/answers" | uniq --count >&2
