@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Judged;
-use super::change::Changes;
+use super::change::Change;
 use super::json_list::{LIST_MAX, joined, json};
 use crate::examination::{Examination, Rule, Subject};
 use crate::lookup::Class;
@@ -17,7 +17,7 @@ use crate::shown::shown;
 pub(super) fn annotations(
     examination: &Examination<'_>,
     findings: &[Judged<'_, '_>],
-    changes: &Changes<'_, '_>,
+    changes: &[Change<'_>],
 ) -> HashMap<String, String> {
     let of_findings = findings
         .iter()
@@ -39,8 +39,8 @@ pub(super) fn annotations(
         ),
         (
             "changes",
-            changes.count(),
-            joined(changes.entries(), changes.count(), 0, LIST_MAX),
+            changes.len(),
+            joined(changes.iter().map(json), changes.len(), 0, LIST_MAX),
         ),
         (
             "lookups",
