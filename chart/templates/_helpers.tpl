@@ -138,18 +138,26 @@
 {{/* Fails if the release must not stand beside one that this chart has installed. */}}
 {{- define "consistent-pull-policy.refusePairs" }}
   {{- $expressions := dig "spec" "namespaceSelector" "matchExpressions" list .policy }}
-  {{- $others := index (.root.Files.Get "pairs.yaml" | fromYaml) .root.Values.example }}
+  {{- $example := .root.Values.example }}
+  {{- $others := list }}
+  {{- range .root.Files.Get "pairs.yaml" | fromYamlArray }}
+    {{- if eq .a $example }}
+      {{- $others = append $others .b }}
+    {{- else if eq .b $example }}
+      {{- $others = append $others .a }}
+    {{- end }}
+  {{- end }}
   {{- range (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" "").items }}
     {{- $annotations := .metadata.annotations | default dict }}
     {{- $release := get $annotations "meta.helm.sh/release-name" }}
     {{- $namespace := get $annotations "meta.helm.sh/release-namespace" }}
     {{- $isOwn := and (eq $release $.root.Release.Name) (eq $namespace $.root.Release.Namespace) }}
-    {{- $example := trimPrefix "consistent-pull-policy-" .metadata.name }}
-    {{- $example = get (.metadata.labels | default dict) "consistent-pull-policy/example" | default $example }}
-    {{- if and $release (not $isOwn) (has $example $others) }}
+    {{- $other := trimPrefix "consistent-pull-policy-" .metadata.name }}
+    {{- $other = get (.metadata.labels | default dict) "consistent-pull-policy/example" | default $other }}
+    {{- if and $release (not $isOwn) (has $other $others) }}
       {{- $pair := list $expressions (dig "spec" "namespaceSelector" "matchExpressions" list .) }}
       {{- if not (include "consistent-pull-policy.areApart" $pair) }}
-        {{- fail (printf "%s must not stand beside %s, which the release %s in the namespace %s has installed: uninstall that release, or select other namespaces with namespaces.only" $.root.Values.example $example $release $namespace) }}
+        {{- fail (printf "%s must not stand beside %s, which the release %s in the namespace %s has installed: uninstall that release, or select other namespaces with namespaces.only" $example $other $release $namespace) }}
       {{- end }}
     {{- end }}
   {{- end }}

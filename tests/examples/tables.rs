@@ -103,53 +103,56 @@ impl Tables {
         result == reversed && keeps(one) && keeps(other)
     }
 
-    /// For each pair of files that select a common object: the number of objects on which they don't stand together.
-    fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
+    /// For each pair of files that select a common object: the number of these objects, and of those on
+    /// which the two don't stand together.
+    fn pairs(&self) -> BTreeMap<(&str, &str), (usize, usize)> {
         let mut pairs = BTreeMap::new();
         for (index, one) in self.policies.iter().enumerate() {
             for other in &self.policies[index + 1..] {
                 for request in self.selected(&[one, other]) {
-                    let conflicts = usize::from(!self.stand_together(one, other, request));
-                    *pairs.entry((&*one.file, &*other.file)).or_default() += conflicts;
-                    *pairs.entry((&*other.file, &*one.file)).or_default() += conflicts;
+                    let pair: &mut (usize, usize) =
+                        pairs.entry((&*one.file, &*other.file)).or_default();
+                    pair.0 += 1;
+                    pair.1 += usize::from(!self.stand_together(one, other, request));
                 }
             }
         }
         pairs
     }
 
-    /// For each file, in the order of the files: those that may stand beside it, and those that must not.
-    fn beside(&self) -> Vec<(&str, [String; 2])> {
-        let pairs = self.pairs();
-        let files = || self.policies.iter().map(|policy| &*policy.file);
-        let lists = |file| {
-            [|conflicts| conflicts == 0, |conflicts| conflicts > 0].map(
-                |belongs: fn(usize) -> bool| {
-                    let is_listed =
-                        |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
-                    files().filter(is_listed).collect::<Vec<_>>().join(", ")
-                },
-            )
-        };
-        files().map(|file| (file, lists(file))).collect()
-    }
-
     fn table_of_pairs(&self) -> String {
-        let rows = self
-            .beside()
-            .into_iter()
-            .map(|(file, [may, must_not])| vec![file.to_owned(), may, must_not]);
+        let pairs = self.pairs();
+        let conflicts = |one: &str, other: &str| {
+            let is_pair = |(a, b): (&str, &str)| (a, b) == (one, other) || (a, b) == (other, one);
+            let mut found = pairs.iter().filter(|(pair, _)| is_pair(**pair));
+            found.next().map(|(_, (_, conflicts))| *conflicts)
+        };
+        let files = || self.policies.iter().map(|policy| &*policy.file);
+        let rows = files().map(|file| {
+            let list = |belongs: fn(usize) -> bool| {
+                let is_listed = |other: &&str| conflicts(file, other).is_some_and(belongs);
+                files().filter(is_listed).collect::<Vec<_>>().join(", ")
+            };
+            vec![
+                file.to_owned(),
+                list(|conflicts| conflicts == 0),
+                list(|conflicts| conflicts > 0),
+            ]
+        });
         table(&["file", "may stand beside", "must not stand beside"], rows)
     }
 
-    /// The last column of the table, for the chart.
+    /// The pairs that must not stand together, for the chart and the page.
     fn file_of_pairs(&self) -> String {
-        let title = "# For each example, those that must not stand beside it. tests/examples/tables.rs writes this file.\n";
-        let lines = self
-            .beside()
-            .into_iter()
-            .map(|(file, [_, must_not])| format!("{file}: [{must_not}]\n"));
-        [title.to_owned()].into_iter().chain(lines).collect()
+        let pairs = self.pairs().into_iter();
+        let conflicts = pairs.filter(|(_, (_, conflicts))| *conflicts > 0);
+        let line = |((a, b), (objects, conflicts))| {
+            format!(
+                "- {{a: {a}, b: {b}, why: they disagree about {conflicts} of {objects} objects}}\n"
+            )
+        };
+        let title = "# The examples that must not stand together. tests/examples/tables.rs writes this file.\n";
+        title.to_owned() + &conflicts.map(line).collect::<String>()
     }
 
     /// The objects that a policy accepts: as their authors wrote them, and as they are stored if these registries are
