@@ -422,30 +422,6 @@ test("the table of answers shows the effect of an outage", async ({ playground }
   }
 });
 
-test("the platforms of an image are compared with those that the Pod asks for", async ({
-  playground,
-}) => {
-  const { page } = playground;
-  await playground.type(
-    "object",
-    "apiVersion: v1\nkind: Pod\nmetadata: {name: arm}\nspec:\n  nodeSelector: {kubernetes.io/arch: arm64}\n  containers: [{name: a, image: 'a:1'}]\n",
-  );
-  await playground.type(
-    "settings",
-    'registry:\n  lookup: Verify\n  images: ["*"]\n  platform: Reject\n',
-  );
-  const image = page.getByRole("group", { name: "docker.io/library/a:1" });
-  await image.getByLabel("platforms").fill("linux/amd64");
-  await expect(playground.verdict).toHaveText("rejected (422)");
-  await expect(page.locator("#told")).toContainText("arm64");
-  await image.getByLabel("platforms").fill("linux/amd64, linux/arm64");
-  await expect(playground.verdict).toHaveText("allowed, unchanged");
-  // The index names a manifest for the platform, which may be missing.
-  const manifest = page.getByRole("group", { name: "docker.io/library/a@sha256:" });
-  await manifest.getByRole("combobox", { name: "answer" }).selectOption({ label: "not found" });
-  await expect(playground.verdict).toHaveText("rejected (422)");
-});
-
 test("the answer for a digest is chosen in its own row", async ({ playground }) => {
   const { page } = playground;
   const image = `docker.io/library/a@sha256:${"ab".repeat(32)}`;
