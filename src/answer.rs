@@ -1,9 +1,9 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the object.
 
-mod annotations;
+mod audit_annotations;
 mod change;
 mod edit;
-mod list;
+mod json_list;
 mod pod_annotations;
 mod sentences;
 
@@ -35,17 +35,27 @@ pub(crate) struct Rejection {
 impl Rejection {
     /// The rejection of a request or of settings that can't be read.
     pub(crate) const fn unreadable(message: String) -> Self {
-        Self { message, code: BAD_REQUEST }
+        Self {
+            message,
+            code: BAD_REQUEST,
+        }
     }
 
     /// The rejection of an object of a wrong shape.
     pub(crate) fn malformed(message: String, creates: bool) -> Self {
-        Self { message, code: code(creates, false) }
+        Self {
+            message,
+            code: code(creates, false),
+        }
     }
 }
 
 const fn code(creates: bool, is_momentary: bool) -> u16 {
-    if creates && !is_momentary { UNPROCESSABLE_ENTITY } else { BAD_REQUEST }
+    if creates && !is_momentary {
+        UNPROCESSABLE_ENTITY
+    } else {
+        BAD_REQUEST
+    }
 }
 
 /// A finding, with its place and what happens with it.
@@ -64,16 +74,14 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// None if nothing happens with the finding.
-    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Option<Self> {
+    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
         let settings = examination.settings;
         let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
-            (Effect::IgnoredByFix, Mode::Fix) => None,
-            (Effect::Repairable | Effect::Preference, Mode::Fix) => Some(Self::IsRepaired),
-            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Some(Self::Warns),
-            _ if is_template && settings.templates != Templates::Reject => Some(Self::Warns),
-            _ => Some(Self::Rejects),
+            (Effect::Repairable | Effect::Preference, Mode::Fix) => Self::IsRepaired,
+            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Self::Warns,
+            _ if is_template && settings.templates != Templates::Reject => Self::Warns,
+            _ => Self::Rejects,
         }
     }
 }
@@ -81,15 +89,27 @@ impl Outcome {
 /// The answer to an examined request, without the changed object, and the edits of this object.
 pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<Edit>) {
     let findings = findings(examination);
-    let rejecting = || findings.iter().filter(|judged| judged.outcome == Outcome::Rejects);
+    let rejecting = || {
+        findings
+            .iter()
+            .filter(|judged| judged.outcome == Outcome::Rejects)
+    };
     let is_rejected = rejecting().next().is_some();
     let is_momentary = rejecting().all(|judged| judged.finding.reason.is_momentary());
     let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
-    let changes = if is_repaired { Changes::of(examination) } else { Changes::default() };
+    let changes = if is_repaired {
+        Changes::of(examination)
+    } else {
+        Changes::default()
+    };
     let warnings = Warnings::of(examination, &findings, is_repaired);
-    let annotations = annotations::annotations(examination, &findings, &changes);
-    let edits = if is_repaired { edit::edits(examination, &changes, &warnings.unrepaired) } else { Vec::new() };
+    let annotations = audit_annotations::annotations(examination, &findings, &changes);
+    let edits = if is_repaired {
+        edit::edits(examination, &changes, &warnings.unrepaired)
+    } else {
+        Vec::new()
+    };
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
@@ -103,12 +123,19 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
 
 /// The findings that count, in the order of the Pod.
 fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
-    let judged = examination.findings.0.iter().filter_map(|finding| {
-        let place = examination.places.get(finding.place)?;
-        let outcome = Outcome::of(finding, examination)?;
-        finding.counts(place).then_some(Judged { finding, place, outcome })
-    });
-    let mut judged: Vec<_> = judged.collect();
+    let mut judged = Vec::new();
+    for finding in &examination.findings.0 {
+        if let Some(place) = examination.places.get(finding.place)
+            && finding.counts(place)
+        {
+            let outcome = Outcome::of(finding, examination);
+            judged.push(Judged {
+                finding,
+                place,
+                outcome,
+            });
+        }
+    }
     judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));
     judged
 }

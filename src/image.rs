@@ -1,9 +1,9 @@
 //! Image references and pull policies, read as the kubelet reads them, and the patterns that name images.
 
-mod host;
 mod pattern;
 mod pull_policy;
 mod reference;
+mod registry_host;
 
 pub use self::pattern::{Names, Pattern};
 pub use self::pull_policy::PullPolicy;

@@ -25,24 +25,41 @@ enum Problem {
 impl<'v> Wrong<'v> {
     /// An object that lacks a member.
     pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
-        Self { value: object, problem: Problem::Lacks(key) }
+        Self {
+            value: object,
+            problem: Problem::Lacks(key),
+        }
     }
 
     /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be_one_of(object: &'v Value, key: &'static str, expected: &'static str) -> Self {
-        Self { value: object, problem: Problem::MustBeOneOf(key, expected) }
+    pub(crate) const fn must_be_one_of(
+        object: &'v Value,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Self {
+        Self {
+            value: object,
+            problem: Problem::MustBeOneOf(key, expected),
+        }
     }
 
     /// A value that must have another type, e.g. `a list`.
     const fn must_be(value: &'v Value, expected: &'static str) -> Self {
-        Self { value, problem: Problem::MustBe(expected) }
+        Self {
+            value,
+            problem: Problem::MustBe(expected),
+        }
     }
 
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
         let mut path = String::new();
         add_path(root, self.value, &mut path);
-        let path = if path.is_empty() { "object" } else { path.trim_start_matches('.') };
+        let path = if path.is_empty() {
+            "object"
+        } else {
+            path.trim_start_matches('.')
+        };
         match self.problem {
             Problem::MustBe(expected) => {
                 let found = match self.value {
@@ -74,8 +91,13 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
         add_path(member, value, path)
     };
     match tree {
-        Value::Object(members) => members.iter().any(|(key, member)| finds(&[".", key].concat(), member)),
-        Value::Array(list) => list.iter().enumerate().any(|(index, member)| finds(&format!("[{index}]"), member)),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, member)| finds(&[".", key].concat(), member)),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .any(|(index, member)| finds(&format!("[{index}]"), member)),
         _ => false,
     }
 }
@@ -85,7 +107,9 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 /// # Errors
 /// `object` is no object.
 pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Wrong<'v>> {
-    let members = object.as_object().ok_or(Wrong::must_be(object, "an object"))?;
+    let members = object
+        .as_object()
+        .ok_or(Wrong::must_be(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
@@ -127,22 +151,26 @@ pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wron
     }
 }
 
-/// A member that is a string. None if it is anything else: the API server refuses such an object, or the value is not the
-/// author's.
-pub(crate) fn text<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
+/// A member that is a string. None if it is anything else: the API server refuses such an object, or
+/// the value is not the author's.
+pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }
 
 /// The elements of a member that is a list. Empty if it is anything else.
-pub(crate) fn elements<'v>(object: &'v Value, key: &str) -> &'v [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+pub(crate) fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+    let list = object.get(key).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
 }
 
 /// The members of a member that is an object. None if it is missing or `null`.
 ///
 /// # Errors
 /// `object` is no object, or the member is none.
-pub(crate) fn object<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
+pub(crate) fn object<'v>(
+    object: &'v Value,
+    key: &str,
+) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
     let members = |value: &'v Value| value.as_object().ok_or(Wrong::must_be(value, "an object"));
     member(object, key)?.map(members).transpose()
 }
@@ -171,7 +199,10 @@ pub(crate) fn container(fields: &Value) -> Result<Container, WrongField> {
         problem: error.inner().to_string(),
     })?;
     match unknown {
-        Some(path) => Err(WrongField { path, problem: "a container has no such field".to_owned() }),
+        Some(path) => Err(WrongField {
+            path,
+            problem: "a container has no such field".to_owned(),
+        }),
         None => Ok(container),
     }
 }
@@ -185,6 +216,8 @@ fn path_of(path: &serde_ignored::Path<'_>) -> String {
             parent if parent.is_empty() => key.clone(),
             parent => format!("{parent}.{key}"),
         },
-        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => path_of(parent),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => path_of(parent),
     }
 }

@@ -1,11 +1,13 @@
-//! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between image checks and the
-//! containers that they guard.
+//! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between image checks
+//! and the containers that they guard.
 //!
 //! The data moves in one direction:
 //!
 //! 1. [`request`] reads the admission request, and [`settings`] the settings.
-//! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in, and what it should be.
-//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`] asks registries for them.
+//! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in, and what
+//!    it should be.
+//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`] asks
+//!    registries for them.
 //! 4. [`answer`] writes the answer and the edits of the object, from the findings and the changed places.
 //!
 //! This file registers the three functions that a waPC host calls.
@@ -24,9 +26,10 @@
 //! | first init container | the first init container that is neither a native sidecar nor exempt |
 //! | image check, check | an init container or image volume that only proves that its image can be pulled |
 //! | check volume | an image check that is an image volume |
-//! | guarded | an app container is guarded, and with added image volumes also what starts after the first init container |
-//! | moment | when a place starts: a container's position in the Pod's start, or that of the first container that mounts a volume |
-//! | work | what a check protects: the app containers, and with added image volumes also what starts with the first init container |
+//! | moment | when a place is pulled: the position of its init container, or one last moment for all app containers |
+//! | starts after | what a kubelet pulls only after another pull has succeeded |
+//! | needs a check | each app container; if added checks are image volumes, also what starts after the first init container |
+//! | work | what a check protects: the app containers; if added checks are image volumes, everything from the first init container on |
 //! | a pull gates the Pod | the work begins after this pull |
 //! | covered | an image is covered if a check, or an init container that is strong enough, pulls it and gates the Pod |
 //! | same image | two references that are equal, letter by letter, after `:latest` is added where tag and digest are missing |
@@ -36,8 +39,8 @@
 //! | finding | one thing that is wrong |
 //! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
 
-// A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and an audit reports a failure
-// of this policy. So no input may lead to a panic. A test may panic.
+// A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and an audit
+// reports a failure of this policy. So no input may lead to a panic. A test may panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -1,9 +1,9 @@
-//! The Pod spec: its lists of containers and volumes, and the nodes that it asks for.
+//! A Pod spec, as far as this policy reads it.
 
 mod list;
-mod nodes;
+mod mount;
 mod spec;
 
 pub(crate) use self::list::List;
-pub(crate) use self::nodes::Platforms;
-pub(crate) use self::spec::{Mount, Spec, mounts};
+pub(crate) use self::mount::{Mount, mounts};
+pub(crate) use self::spec::Spec;

@@ -5,5 +5,5 @@ mod metadata;
 mod review;
 
 pub(crate) use self::kind::Operation;
-pub(crate) use self::metadata::{CHANGES_ANNOTATION, Metadata, WARNINGS_ANNOTATION};
+pub(crate) use self::metadata::Metadata;
 pub(crate) use self::review::{Request, Review};

@@ -3,35 +3,34 @@
 //!
 //! A new setting is a new field here. Its doc comment is the description that an editor shows.
 
-mod checks;
 mod conflicts;
 mod for_image;
+mod image_checks;
 mod registry;
 mod value;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wildmatch::WildMatch;
 
-pub use self::checks::{Checks, Coverage, Form, Prefix, Template};
 pub(crate) use self::for_image::ForImage;
-pub(crate) use self::registry::ImageLookup;
-pub use self::registry::{Action, Lookup, Override, Platform, Registry};
+pub use self::image_checks::{Coverage, Form, ImageChecks, Prefix, Template};
+pub use self::registry::{Action, Lookup, Registry};
 use crate::image::Pattern;
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// What this policy does about a finding, i.e. about one thing that is wrong.
     pub mode: Mode,
     /// How image checks are recognised, which images need one, and how missing checks are added.
-    pub image_checks: Checks,
-    /// Whether `Always` becomes `IfNotPresent` in a container whose image was pulled with `Always` before the container
-    /// starts. This acts in mode `Fix`, in Pods that have or get image checks. `Off` is right on clusters that enforce
-    /// `Always`, e.g. with the plugin `AlwaysPullImages`.
-    pub pull_once: PullOnce,
+    pub image_checks: ImageChecks,
+    /// Whether `Always` becomes `IfNotPresent` in a container whose image an init container has pulled with
+    /// `Always` before. This acts in mode `Fix`, in Pods that have or get image checks. `false` is right on
+    /// clusters that enforce `Always`, e.g. with the plugin `AlwaysPullImages`.
+    pub pull_once: bool,
     /// The pull policies that are required or forbidden for some images.
     pub images: Images,
     /// Which images this policy looks up in their registries, and what follows from the answers.
@@ -44,7 +43,8 @@ pub struct Settings {
 }
 
 /// What this policy does about a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
     /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as mutating.
     #[default]
@@ -55,43 +55,32 @@ pub enum Mode {
     Warn,
 }
 
-/// Which pulls spare a container a second one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-pub enum PullOnce {
-    /// None.
-    Off,
-    /// The pull of an init container that ends before the container starts.
-    #[default]
-    AfterInitContainer,
-    /// Also the pull of a check volume that is mounted on the first init container. This is for clusters without a
-    /// webhook that writes Pods with older types: such a webhook drops the volume's image without a word.
-    AfterAnyCheck,
-}
-
 /// The pull policies that are required or forbidden for some images.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants: each pull proves the
     /// Pod's own credentials.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub require_always: Vec<Pattern>,
     /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image has a digest. So they
     /// start from the image that the registry has now. It is a preference: mode `Reject` only warns.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub prefer_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is away. Don't use this
     /// together with the plugin `AlwaysPullImages`.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub forbid_always: Vec<Pattern>,
     /// Containers of these images may not pull with `Never`. There is no repair: the image that a node has under this
     /// name may be another one than a registry's.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub forbid_never: Vec<Pattern>,
 }
 
 /// What a pod template is told about its Pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Templates {
     /// Nothing: pod templates are not examined.
     Off,
@@ -103,21 +92,23 @@ pub enum Templates {
 }
 
 /// Containers and images that are never examined and never changed.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exempt {
     /// Containers and image volumes with these names. Everybody who may create Pods can use such a name, so the key
     /// `images` is safer.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub containers: Vec<NamePattern>,
     /// Containers and image volumes with these images.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub images: Vec<Pattern>,
 }
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any one character.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct NamePattern(WildMatch);
 
@@ -132,7 +123,8 @@ impl TryFrom<String> for NamePattern {
     type Error = String;
 
     fn try_from(written: String) -> Result<Self, String> {
-        let is_allowed = |byte: u8| checks::is_label_byte(byte) || matches!(byte, b'*' | b'?');
+        let is_allowed =
+            |byte: u8| image_checks::is_label_byte(byte) || matches!(byte, b'*' | b'?');
         if !written.bytes().all(is_allowed) {
             return Err(format!(
                 "{written} matches no container's name: it takes lower-case letters, digits, -, * and ?"
@@ -145,6 +137,27 @@ impl TryFrom<String> for NamePattern {
 impl From<NamePattern> for String {
     fn from(pattern: NamePattern) -> Self {
         pattern.0.pattern()
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            image_checks: ImageChecks::default(),
+            pull_once: true,
+            images: Images::default(),
+            registry: Registry::default(),
+            templates: Templates::default(),
+            exempt: Exempt::default(),
+        }
+    }
+}
+
+impl Images {
+    /// Whether an image ID is refused, because it may be an image that a pattern means.
+    pub(crate) const fn refuse_image_ids(&self) -> bool {
+        !self.require_always.is_empty() || !self.forbid_never.is_empty()
     }
 }
 
@@ -169,12 +182,15 @@ impl Settings {
         })?;
         let settings = Self::read(&tree)?;
         let conflicts = conflicts::conflicts(&settings);
-        if conflicts.is_empty() { Ok(settings) } else { Err(conflicts.join("; ")) }
+        if conflicts.is_empty() {
+            Ok(settings)
+        } else {
+            Err(conflicts.join("; "))
+        }
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc comments.
-    // The module doesn't have it: with it, the compiler inlines less, and each request takes 15,000 instructions more.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(feature = "schema")]
     pub fn schema() -> schemars::Schema {
         schemars::schema_for!(Settings)
     }

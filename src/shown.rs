@@ -17,9 +17,17 @@ const ELLIPSIS: &str = "...";
 /// `connection refused`, no text can break a line, and nobody overlooks a character or takes it for another one.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
-    let text = if is_long { Cow::Owned(cut(text)) } else { Cow::Borrowed(text) };
+    let text = if is_long {
+        Cow::Owned(cut(text))
+    } else {
+        Cow::Borrowed(text)
+    };
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_visible && text.contains(is_hidden) { Cow::Owned(escaped(&text)) } else { text }
+    if !is_visible && text.contains(is_hidden) {
+        Cow::Owned(escaped(&text))
+    } else {
+        text
+    }
 }
 
 /// The start and the end of a long text. Its middle is not read, because a text may be very long.
@@ -27,11 +35,20 @@ fn cut(text: &str) -> String {
     let half = MAX.saturating_sub(ELLIPSIS.len()) / 2;
     let start = text.chars().take(half);
     let end: Vec<char> = text.chars().rev().take(half).collect();
-    start.chain(ELLIPSIS.chars()).chain(end.into_iter().rev()).collect()
+    start
+        .chain(ELLIPSIS.chars())
+        .chain(end.into_iter().rev())
+        .collect()
 }
 
 fn escaped(text: &str) -> String {
-    let escaped = |c: char| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    let escaped = |c: char| {
+        if is_hidden(c) {
+            c.escape_unicode().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     text.chars().map(escaped).collect()
 }
 
@@ -60,11 +77,14 @@ mod tests {
     fn white_space_control_and_format_characters_are_escaped() {
         for c in '\0'..=char::MAX {
             let category = c.general_category();
-            let is_expected =
-                c.is_whitespace() || matches!(category, GeneralCategory::Control | GeneralCategory::Format);
+            let is_expected = c.is_whitespace()
+                || matches!(category, GeneralCategory::Control | GeneralCategory::Format);
             assert_eq!(is_hidden(c), is_expected, "{c:?}");
         }
-        assert_eq!(shown("a\nb c\u{200b}\u{1f600}"), "a\\u{a}b\\u{20}c\\u{200b}\u{1f600}");
+        assert_eq!(
+            shown("a\nb c\u{200b}\u{1f600}"),
+            "a\\u{a}b\\u{20}c\\u{200b}\u{1f600}"
+        );
     }
 
     #[test]
@@ -74,10 +94,16 @@ mod tests {
         assert_eq!(shown(&" ".repeat(MAX)), "\\u{20}".repeat(MAX));
         // A text is cut before it is escaped.
         let spaces = shown(&" ".repeat(MAX + 1)).into_owned();
-        assert_eq!(spaces, ["\\u{20}".repeat(98), "\\u{20}".repeat(98)].join("..."));
+        assert_eq!(
+            spaces,
+            ["\\u{20}".repeat(98), "\\u{20}".repeat(98)].join("...")
+        );
         let long = format!("start{}end", "x".repeat(MAX));
         let shown = shown(&long);
-        assert!(shown.starts_with("startx") && shown.contains("x...x") && shown.ends_with("xend"), "{shown}");
+        assert!(
+            shown.starts_with("startx") && shown.contains("x...x") && shown.ends_with("xend"),
+            "{shown}"
+        );
         assert!(shown.chars().count() <= MAX);
     }
 }

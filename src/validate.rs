@@ -31,19 +31,27 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 ///
 /// An instance of the module serves one request. So the trees of values are not freed, which would take a fifth of all
 /// instructions.
-fn response(payload: &[u8], client: &mut dyn Client) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
+fn response(
+    payload: &[u8],
+    client: &mut dyn Client,
+) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
     let mut review = ManuallyDrop::new(Review::read(payload).map_err(Rejection::unreadable)?);
-    let read = Settings::read(&review.settings);
-    let settings = read.map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
-    let Some(request) = review
-        .request()
-        .filter(|request| request.operation != Operation::Template || settings.templates != Templates::Off)
-    else {
+    let read = Settings::read(review.settings());
+    let settings = read
+        .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
+    let Some(request) = review.request().filter(|request| {
+        request.operation != Operation::Template || settings.templates != Templates::Off
+    }) else {
         return Ok(None);
     };
-    let malformed = |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
-    let Some(metadata) = request.metadata().map_err(malformed)? else { return Ok(None) };
-    let mut examination = ManuallyDrop::new(Examination::new(&request, metadata, &settings).map_err(malformed)?);
+    let malformed =
+        |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
+    if request.is_untouched().map_err(malformed)? {
+        return Ok(None);
+    }
+    let metadata = request.pod_metadata().map_err(malformed)?;
+    let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
+    let mut examination = ManuallyDrop::new(examination);
     if !examination.is_needed() {
         return Ok(None);
     }
@@ -64,5 +72,8 @@ fn response(payload: &[u8], client: &mut dyn Client) -> Result<Option<ManuallyDr
 pub fn validate_settings(payload: &[u8]) -> CallResult {
     let message = Settings::check(payload).err();
     let valid = message.is_none();
-    Ok(serde_json::to_vec(&SettingsValidationResponse { valid, message })?)
+    Ok(serde_json::to_vec(&SettingsValidationResponse {
+        valid,
+        message,
+    })?)
 }

@@ -81,7 +81,10 @@ fn a_payload_that_is_no_complete_request_is_rejected() {
         let (beginning, end) = message.split_once(" at line 1, column ").expect(message);
         assert_eq!(beginning, "the request can't be read");
         let end = end.trim_start_matches(|c: char| c.is_ascii_digit());
-        assert_eq!(end, ": send an AdmissionRequest of admission/v1 as request, and the policy's settings as settings");
+        assert_eq!(
+            end,
+            ": send an AdmissionRequest of admission/v1 as request, and the policy's settings as settings"
+        );
     }
 }
 
@@ -101,8 +104,17 @@ fn the_settings_have_to_be_an_object() {
         let problem = settings_problems(settings).expect(settings);
         assert!(problem.starts_with("the settings: "), "{problem}");
     }
-    for text in ["", "{", "{\"mode\"}", "{\"mode\":\"Fix\"", "{\"registry\":{]}"] {
+    for text in [
+        "",
+        "{",
+        "{\"mode\"}",
+        "{\"mode\":\"Fix\"",
+        "{\"registry\":{]}",
+    ] {
         let problem = settings_problems(text).expect(text);
-        assert!(problem.starts_with("the settings are no valid JSON at line 1, column "), "{problem}");
+        assert!(
+            problem.starts_with("the settings are no valid JSON at line 1, column "),
+            "{problem}"
+        );
     }
 }

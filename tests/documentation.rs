@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// The address of the repository on GitHub.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
 /// The start of the addresses of the repository's files as plain text. A branch or a tag comes next.
-const RAW: &str = "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
+const RAW: &str =
+    "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -68,7 +69,9 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 /// The targets of a line's links.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| rest.split(')').next())
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
 }
 
 /// The reason why a link leads nowhere. `None` if its target exists, or is not a file of the repository.
@@ -76,7 +79,9 @@ fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = ["blob", "tree"].map(|kind| format!("{REPOSITORY}/{kind}/"));
     if own.iter().any(|start| target.starts_with(start.as_str())) {
-        return Some(format!("{target} is a file of this repository, so the link can be relative"));
+        return Some(format!(
+            "{target} is a file of this repository, so the link can be relative"
+        ));
     }
     let path = match target {
         address if address.contains("://") => return None,
@@ -98,7 +103,10 @@ fn each_link_leads_to_a_file_and_a_heading() {
         for (number, line) in prose(&text) {
             for target in targets(line) {
                 count += 1;
-                problems.extend(broken(&page, target).map(|problem| format!("{}:{number}: {problem}", page.display())));
+                problems.extend(
+                    broken(&page, target)
+                        .map(|problem| format!("{}:{number}: {problem}", page.display())),
+                );
             }
         }
     }

@@ -62,11 +62,17 @@ fn the_table_has_every_setting_with_its_default() {
     let mut problems = Vec::new();
     for Setting { path, default, .. } in every_setting() {
         let name = format!("`{path}`");
-        let mut defaults = rows.iter().filter(|row| row[0] == name).filter_map(|row| row.get(1)).peekable();
+        let mut defaults = rows
+            .iter()
+            .filter(|row| row[0] == name)
+            .filter_map(|row| row.get(1))
+            .peekable();
         if defaults.peek().is_none() {
             problems.push(format!("{path} has no row in the table of {TABLE}"));
         } else if !defaults.any(|cell| is_written_as(&default, cell)) {
-            problems.push(format!("{path} has another default than {default} in the table of {TABLE}"));
+            problems.push(format!(
+                "{path} has another default than {default} in the table of {TABLE}"
+            ));
         }
     }
     fail_if_any(&problems);
@@ -78,7 +84,12 @@ fn the_form_has_a_question_for_every_setting() {
     let questions = form["questions"].as_array().expect("questions");
     let settings = every_setting();
     let mut problems = Vec::new();
-    for Setting { path, default, plain_values } in &settings {
+    for Setting {
+        path,
+        default,
+        plain_values,
+    } in &settings
+    {
         let question = questions.iter().find(|one| one["variable"] == **path);
         let excepted = NOT_IN_THE_FORM.iter().find(|(except, _)| except == path);
         match (question, excepted) {
@@ -90,9 +101,15 @@ fn the_form_has_a_question_for_every_setting() {
             }
             (Some(question), None) => {
                 let empty = Value::Array(Vec::new());
-                let default = if path == EMPTY_IN_THE_FORM { &empty } else { default };
+                let default = if path == EMPTY_IN_THE_FORM {
+                    &empty
+                } else {
+                    default
+                };
                 if question["default"] != *default {
-                    problems.push(format!("{path} has another default than {default} in questions-ui.yml"));
+                    problems.push(format!(
+                        "{path} has another default than {default} in questions-ui.yml"
+                    ));
                 }
                 let options = question["options"].as_array().into_iter().flatten();
                 let mut options: Vec<&str> = options.filter_map(Value::as_str).collect();
@@ -100,7 +117,9 @@ fn the_form_has_a_question_for_every_setting() {
                 options.sort_unstable();
                 words.sort_unstable();
                 if options != words {
-                    problems.push(format!("{path} has other options than {words:?} in questions-ui.yml"));
+                    problems.push(format!(
+                        "{path} has other options than {words:?} in questions-ui.yml"
+                    ));
                 }
             }
             (None, Some(_)) => {}

@@ -16,7 +16,9 @@ use serde_json::{Value, json};
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     paths.retain(|path| path.extension().is_some_and(|found| found == extension));
     paths.sort();
     assert!(!paths.is_empty(), "{}", folder.display());
@@ -25,7 +27,9 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 
 fn documents(text: &str) -> Vec<Value> {
     let documents = yaml_serde::Deserializer::from_str(text);
-    documents.map(|document| Value::deserialize(document).expect("YAML")).collect()
+    documents
+        .map(|document| Value::deserialize(document).expect("YAML"))
+        .collect()
 }
 
 /// A file in `examples/`.
@@ -39,8 +43,16 @@ struct Example {
 fn examples() -> Vec<Example> {
     let example = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("an example");
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        Example { name, manifests: documents(&text), text }
+        let name = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        Example {
+            name,
+            manifests: documents(&text),
+            text,
+        }
     };
     files("examples", "yaml").into_iter().map(example).collect()
 }
@@ -49,7 +61,10 @@ fn examples() -> Vec<Example> {
 fn policies() -> Vec<Policy> {
     let mut policies = Vec::new();
     for example in examples() {
-        let manifests = example.manifests.iter().filter(|m| m["kind"] == "ClusterAdmissionPolicy");
+        let manifests = example
+            .manifests
+            .iter()
+            .filter(|m| m["kind"] == "ClusterAdmissionPolicy");
         policies.extend(manifests.map(|manifest| Policy::new(&example.name, manifest)));
     }
     policies
@@ -58,7 +73,9 @@ fn policies() -> Vec<Policy> {
 fn policy(name: &str) -> Policy {
     let mut policies = policies().into_iter();
     let name = format!("consistent-pull-policy-{name}");
-    policies.find(|policy| policy.name == name).unwrap_or_else(|| panic!("{name}"))
+    policies
+        .find(|policy| policy.name == name)
+        .unwrap_or_else(|| panic!("{name}"))
 }
 
 /// The strings in a list. The result is empty if there is no list.
@@ -70,7 +87,8 @@ fn strings(list: &Value) -> Vec<&str> {
 fn registers(policy: &Policy, resource: &str, operation: &str) -> bool {
     let rules = policy.spec["rules"].as_array().expect("rules");
     rules.iter().any(|rule| {
-        strings(&rule["resources"]).contains(&resource) && strings(&rule["operations"]).contains(&operation)
+        strings(&rule["resources"]).contains(&resource)
+            && strings(&rule["operations"]).contains(&operation)
     })
 }
 
@@ -99,16 +117,28 @@ fn each_example_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() 
 fn the_suggested_settings_are_valid() {
     let mut count = 0;
     for example in examples() {
-        let suggested = example.text.lines().filter_map(|line| line.strip_prefix("    # "));
+        let suggested = example
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("    # "));
         for line in suggested.filter(|line| line.contains(": {")) {
             count += 1;
             let mut settings = example.manifests[0]["spec"]["settings"].clone();
             let setting = documents(line).remove(0);
             for (key, value) in setting.as_object().expect("a setting") {
-                assert!(settings[key].is_null(), "{}: {line} is set already", example.name);
+                assert!(
+                    settings[key].is_null(),
+                    "{}: {line} is set already",
+                    example.name
+                );
                 settings[key] = value.clone();
             }
-            assert_eq!(settings_problems(&settings.to_string()), None, "{}: {line}", example.name);
+            assert_eq!(
+                settings_problems(&settings.to_string()),
+                None,
+                "{}: {line}",
+                example.name
+            );
         }
     }
     assert!(count > 1, "{count}");
@@ -124,9 +154,14 @@ fn each_example_registers_only_what_it_acts_on() {
         let settings = &spec["settings"];
         // A preference is no reason to see each UPDATE.
         let images = settings["images"].as_object();
-        let has_limits = images.is_some_and(|images| images.keys().any(|key| key != "preferAlways"));
+        let has_limits =
+            images.is_some_and(|images| images.keys().any(|key| key != "preferAlways"));
         let may_update = has_limits || settings["registry"]["lookup"] == "Pin";
-        assert_eq!(registers(&policy, "pods/ephemeralcontainers", "UPDATE"), may_update, "{name}");
+        assert_eq!(
+            registers(&policy, "pods/ephemeralcontainers", "UPDATE"),
+            may_update,
+            "{name}"
+        );
         assert!(may_update || !registers_updates(&policy), "{name}");
         let conditions_of_policy: Vec<&str> = conditions(spec).collect();
         if registers_updates(&policy) {
@@ -142,15 +177,24 @@ fn each_example_registers_only_what_it_acts_on() {
 #[test]
 fn no_example_acts_on_what_the_cluster_needs_to_start() {
     for Policy { name, spec, .. } in policies() {
-        let labels = spec["objectSelector"]["matchExpressions"].as_array().into_iter().flatten();
+        let labels = spec["objectSelector"]["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten();
         let mut of_controllers = labels.filter(|label| {
             label["operator"] == "Exists"
-                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"].iter().any(|key| label["key"] == *key)
+                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
+                    .iter()
+                    .any(|key| label["key"] == *key)
         });
         let namespaces = &spec["namespaceSelector"];
         let left_out = &namespaces["matchExpressions"][0];
-        let leaves_out = left_out["operator"] == "NotIn" && strings(&left_out["values"]).contains(&"kube-system");
-        assert!(of_controllers.next().is_some() || leaves_out, "{name} acts in kube-system");
+        let leaves_out = left_out["operator"] == "NotIn"
+            && strings(&left_out["values"]).contains(&"kube-system");
+        assert!(
+            of_controllers.next().is_some() || leaves_out,
+            "{name} acts in kube-system"
+        );
         // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
         assert!(namespaces["matchLabels"].is_null(), "{name}");
     }
@@ -160,9 +204,14 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
 #[test]
 fn no_example_makes_an_incident_larger() {
     for policy in policies() {
-        let Policy { file, name, spec, .. } = &policy;
+        let Policy {
+            file, name, spec, ..
+        } = &policy;
         if only_audits(&policy) {
-            assert_eq!(spec["failurePolicy"], "Ignore", "{name}: an audit blocks nothing");
+            assert_eq!(
+                spec["failurePolicy"], "Ignore",
+                "{name}: an audit blocks nothing"
+            );
             assert_eq!(spec["mode"], "monitor", "{name}: an audit blocks nothing");
         } else if spec["failurePolicy"] == "Ignore" {
             // If the policy server ends first, its answer is an error 500, which rejects.
@@ -173,16 +222,32 @@ fn no_example_makes_an_incident_larger() {
         if registry["lookup"].is_null() {
             continue;
         }
-        assert_eq!(spec["failurePolicy"], "Ignore", "{name}: a registry may never answer");
-        assert_eq!(spec["backgroundAudit"] == false, !only_audits(&policy), "{name}: audits look up every image");
+        assert_eq!(
+            spec["failurePolicy"], "Ignore",
+            "{name}: a registry may never answer"
+        );
+        assert_eq!(
+            spec["backgroundAudit"] == false,
+            !only_audits(&policy),
+            "{name}: audits look up every image"
+        );
         for failure in ["onDenied", "onRateLimited", "onUnreachable", "onUnknown"] {
-            assert!(registry[failure].is_null(), "{name}: {failure} is not KeepTag");
+            assert!(
+                registry[failure].is_null(),
+                "{name}: {failure} is not KeepTag"
+            );
         }
         let examples = examples();
-        let manifests = examples.iter().filter(|example| example.name == *file).flat_map(|e| &e.manifests);
+        let manifests = examples
+            .iter()
+            .filter(|example| example.name == *file)
+            .flat_map(|e| &e.manifests);
         let mut servers = manifests.filter(|manifest| manifest["kind"] == "PolicyServer");
         let has_its_own = servers.any(|server| server["metadata"]["name"] == spec["policyServer"]);
-        assert!(has_its_own, "{name}: lookups hold up the other policies of a policy server");
+        assert!(
+            has_its_own,
+            "{name}: lookups hold up the other policies of a policy server"
+        );
     }
 }
 
@@ -218,7 +283,10 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     for resource in ["cpu", "memory"] {
         let limit = &resources["limits"][resource];
         assert!(limit.is_string(), "{name}: no limit of {resource}");
-        assert_eq!(&resources["requests"][resource], limit, "{name}: {resource}");
+        assert_eq!(
+            &resources["requests"][resource], limit,
+            "{name}: {resource}"
+        );
     }
     true
 }
@@ -228,7 +296,10 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
 fn check_of_agent_stack() -> Value {
     let request = captured("agent-stack-0.47-real-weak-checks-pod-create");
     let containers = request["object"]["spec"]["initContainers"].as_array();
-    let check = containers.expect("init containers").iter().find(|container| container["image"] == "my-app:v1.2.3");
+    let check = containers
+        .expect("init containers")
+        .iter()
+        .find(|container| container["image"] == "my-app:v1.2.3");
     check.expect("a check").clone()
 }
 
@@ -257,7 +328,10 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     assert_eq!(security["runAsNonRoot"], true);
     assert_ne!(security["runAsUser"], 0);
     assert_eq!(security["capabilities"], json!({"drop": ["ALL"]}));
-    assert_eq!(security["seccompProfile"], json!({"type": "RuntimeDefault"}));
+    assert_eq!(
+        security["seccompProfile"],
+        json!({"type": "RuntimeDefault"})
+    );
 }
 
 /// A service mesh may add its containers before or after this policy runs. If the images of meshes are
@@ -277,7 +351,11 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
         let pins = settings["registry"]["lookup"] == "Pin";
         if coverage == "Fix" || coverage == "Reject" || pins {
             count += 1;
-            let list = if pins { &settings["registry"]["skipImages"] } else { &settings["exempt"]["images"] };
+            let list = if pins {
+                &settings["registry"]["skipImages"]
+            } else {
+                &settings["exempt"]["images"]
+            };
             let exempt = strings(list);
             for image in mesh {
                 assert!(exempt.contains(&image), "{name}: {image}");
@@ -301,12 +379,18 @@ fn the_settings_in_the_documentation_are_valid() {
             let Ok(settings) = yaml_serde::from_str::<Value>(block) else {
                 panic!("{}: no YAML: {block}", path.display());
             };
-            let is_settings =
-                settings.as_object().is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
+            let is_settings = settings
+                .as_object()
+                .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
                 template_keeps_guaranteed_pods(&settings, &path.display().to_string());
-                assert_eq!(settings_problems(&settings.to_string()), None, "{}: {block}", path.display());
+                assert_eq!(
+                    settings_problems(&settings.to_string()),
+                    None,
+                    "{}: {block}",
+                    path.display()
+                );
             }
         }
     }

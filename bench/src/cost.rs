@@ -32,8 +32,11 @@ pub(crate) fn of(
         mutated_object: Option<&'a RawValue>,
     }
     let answer = module.call(capabilities, "validate", payload)?;
-    let changed: Changed<'_> = serde_json::from_slice(&answer.bytes).context("the answer can't be read")?;
-    let changed_bytes = changed.mutated_object.map_or(0, |object| object.get().len());
+    let changed: Changed<'_> =
+        serde_json::from_slice(&answer.bytes).context("the answer can't be read")?;
+    let changed_bytes = changed
+        .mutated_object
+        .map_or(0, |object| object.get().len());
     let cost = Cost {
         request_bytes: u64::try_from(payload.len())?,
         added_bytes: u64::try_from(changed_bytes.saturating_sub(object_bytes))?,

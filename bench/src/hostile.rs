@@ -111,14 +111,20 @@ impl Hostile {
     /// Sends each body and each pair. Returns the number of requests, and a sentence for each figure beyond its limit.
     pub(crate) fn measure(&self, module: &Module, limits: &Limits) -> Result<(usize, Vec<String>)> {
         let pairs = self.pairs(module)?;
-        let bodies = self.bodies.par_iter().map(|(name, body)| self.body(module, limits, name, body));
+        let bodies = self
+            .bodies
+            .par_iter()
+            .map(|(name, body)| self.body(module, limits, name, body));
         let of_pair = |pair: &Pair<'_>| {
             let excesses = self.pair(module, limits, pair);
             excesses.with_context(|| format!("in the request: {}", pair.name))
         };
         let excesses = bodies.chain(pairs.par_iter().map(of_pair));
         let excesses = excesses.collect::<Result<Vec<_>>>()?;
-        Ok((self.bodies.len() + pairs.len() * SIZES.len(), excesses.into_iter().flatten().collect()))
+        Ok((
+            self.bodies.len() + pairs.len() * SIZES.len(),
+            excesses.into_iter().flatten().collect(),
+        ))
     }
 
     /// For each profile, each two parts that add something to its request. Most parts are of one kind of request.
@@ -128,7 +134,10 @@ impl Hostile {
             let (answer, empty) = self.send(module, profile, &[])?;
             for rule in &profile.rules {
                 let entry = format!(r#"\"rule\":\"{rule}\""#);
-                ensure!(answer.contains(&entry), "{name}: {rule} doesn't act: {answer}");
+                ensure!(
+                    answer.contains(&entry),
+                    "{name}: {rule} doesn't act: {answer}"
+                );
             }
             let request = self.request(profile, &[]);
             let adds = |part| self.request(profile, &[(part, 1)]) != request;
@@ -151,17 +160,30 @@ impl Hostile {
     /// the reason: lookups beyond the 20th cost something else than those before. A product grows in each size, so
     /// the pair is sent four times as large once more.
     fn pair(&self, module: &Module, limits: &Limits, pair: &Pair<'_>) -> Result<Vec<String>> {
-        let Pair { name, profile, parts, empty } = pair;
-        let cost = |size| anyhow::Ok(self.send(module, profile, &parts.map(|part| (part, size)))?.1);
+        let Pair {
+            name,
+            profile,
+            parts,
+            empty,
+        } = pair;
+        let cost = |size| {
+            anyhow::Ok(
+                self.send(module, profile, &parts.map(|part| (part, size)))?
+                    .1,
+            )
+        };
         let mut costs = SIZES.into_iter().map(cost).collect::<Result<Vec<_>>>()?;
         let grows = |costs: &[Cost]| growth(empty, costs) > limits.growth_percent;
         let mut excesses = Vec::new();
         if grows(&costs) {
             costs.push(cost(4 * SIZES[2])?);
             if grows(&costs) {
-                let figures = costs
-                    .iter()
-                    .map(|cost| format!("{} instructions for {} bytes", cost.instructions, cost.request_bytes));
+                let figures = costs.iter().map(|cost| {
+                    format!(
+                        "{} instructions for {} bytes",
+                        cost.instructions, cost.request_bytes
+                    )
+                });
                 excesses.push(format!(
                     "{name}: a byte costs {:.0} % more ({})",
                     growth(empty, &costs),
@@ -169,12 +191,25 @@ impl Hostile {
                 ));
             }
         }
-        excesses.extend(costs.iter().flat_map(|cost| limits.excesses(name, cost, true, 0)));
+        excesses.extend(
+            costs
+                .iter()
+                .flat_map(|cost| limits.excesses(name, cost, true, 0)),
+        );
         Ok(excesses)
     }
 
-    fn body(&self, module: &Module, limits: &Limits, name: &str, body: &Body) -> Result<Vec<String>> {
-        let profile = self.profiles.get(&body.profile).context("no such profile")?;
+    fn body(
+        &self,
+        module: &Module,
+        limits: &Limits,
+        name: &str,
+        body: &Body,
+    ) -> Result<Vec<String>> {
+        let profile = self
+            .profiles
+            .get(&body.profile)
+            .context("no such profile")?;
         let mut profile = profile.clone();
         if body.patterns > 0 {
             let patterns = (0..body.patterns).map(|number| format!("*a*a*a*b{number}"));
@@ -192,8 +227,17 @@ impl Hostile {
     }
 
     /// Sends a request. The bytes of a registry's answers count as bytes of the request.
-    fn send(&self, module: &Module, profile: &Profile, parts: &Repeated<'_>) -> Result<(String, Cost)> {
-        let Request { payload, object_bytes, answers } = self.request(profile, parts);
+    fn send(
+        &self,
+        module: &Module,
+        profile: &Profile,
+        parts: &Repeated<'_>,
+    ) -> Result<(String, Cost)> {
+        let Request {
+            payload,
+            object_bytes,
+            answers,
+        } = self.request(profile, parts);
         let answered = Arc::new(AtomicU64::new(0));
         let registry = registry(answers, Arc::clone(&answered));
         let (answer, mut cost) = cost::of(module, &registry, payload.as_bytes(), object_bytes)?;
@@ -213,7 +257,9 @@ impl Hostile {
                 profile.settings
             ),
             object_bytes: object.len(),
-            answers: (profile.answers.iter()).map(|(operation, text)| (operation.clone(), fill(text))).collect(),
+            answers: (profile.answers.iter())
+                .map(|(operation, text)| (operation.clone(), fill(text)))
+                .collect(),
         }
     }
 
@@ -250,7 +296,11 @@ fn registry(answers: BTreeMap<String, String>, answered: Arc<AtomicU64>) -> Capa
         let answer = answers.get(call.operation);
         let answer = answer.ok_or_else(|| format!("{} is not granted", call.operation))?;
         answered.fetch_add(answer.len() as u64, Ordering::Relaxed);
-        if answer.starts_with('{') { Ok(answer.clone().into_bytes()) } else { Err(answer.clone()) }
+        if answer.starts_with('{') {
+            Ok(answer.clone().into_bytes())
+        } else {
+            Err(answer.clone())
+        }
     })
 }
 
@@ -286,16 +336,24 @@ mod tests {
     fn a_part_that_no_profile_reads_is_noticed() {
         let hostile: Hostile = crate::read("hostile.yaml").expect("the file");
         let profiles = hostile.profiles.values();
-        let empty: Vec<_> = profiles.map(|profile| (profile, hostile.request(profile, &[]))).collect();
+        let empty: Vec<_> = profiles
+            .map(|profile| (profile, hostile.request(profile, &[])))
+            .collect();
         for (name, part) in &hostile.parts {
-            let adds = |(profile, empty): &(&Profile, Request)| hostile.request(profile, &[(part, 1)]) != *empty;
+            let adds = |(profile, empty): &(&Profile, Request)| {
+                hostile.request(profile, &[(part, 1)]) != *empty
+            };
             assert!(empty.iter().any(adds), "{name}");
         }
     }
 
     #[test]
     fn a_small_cost_does_not_grow() {
-        let cost = |bytes, instructions| Cost { request_bytes: bytes, instructions, ..Cost::default() };
+        let cost = |bytes, instructions| Cost {
+            request_bytes: bytes,
+            instructions,
+            ..Cost::default()
+        };
         let of = |product: u64| {
             let at = |bytes: u64| cost(bytes, 1_000 * bytes + product * bytes * bytes);
             growth(&at(0), &[at(10), at(100), at(400)])

@@ -30,18 +30,34 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// A sentence for each figure of a request beyond its limit.
-    pub(crate) fn excesses(&self, name: &str, cost: &Cost, is_hostile: bool, matches: u64) -> Vec<String> {
+    pub(crate) fn excesses(
+        &self,
+        name: &str,
+        cost: &Cost,
+        is_hostile: bool,
+        matches: u64,
+    ) -> Vec<String> {
         let (bytes, added) = (cost.request_bytes, cost.added_bytes);
-        let memory_per_byte = if is_hostile { self.memory_per_hostile_byte } else { self.memory_per_byte };
-        let instructions =
-            self.instructions_per_byte * (bytes + added) + self.instructions_per_match * matches + self.instructions;
-        let memory = memory_per_byte * bytes + self.memory_per_added_byte * added + self.memory_bytes;
-        let figures =
-            [(cost.instructions, instructions, "instructions"), (cost.memory_bytes, memory, "bytes of memory")];
+        let memory_per_byte = if is_hostile {
+            self.memory_per_hostile_byte
+        } else {
+            self.memory_per_byte
+        };
+        let instructions = self.instructions_per_byte * (bytes + added)
+            + self.instructions_per_match * matches
+            + self.instructions;
+        let memory =
+            memory_per_byte * bytes + self.memory_per_added_byte * added + self.memory_bytes;
+        let figures = [
+            (cost.instructions, instructions, "instructions"),
+            (cost.memory_bytes, memory, "bytes of memory"),
+        ];
         let excesses = figures.into_iter().filter(|(is, most, _)| is > most);
         excesses
             .map(|(is, most, unit)| {
-                format!("{name}: {is} {unit} for {bytes} bytes and {added} added ones, at most {most}")
+                format!(
+                    "{name}: {is} {unit} for {bytes} bytes and {added} added ones, at most {most}"
+                )
             })
             .collect()
     }
@@ -77,11 +93,31 @@ mod tests {
         };
         for (instructions, memory_bytes, is_hostile, expected) in [
             (11_207, 900, true, vec![]),
-            (11_208, 900, true, vec!["x: 11208 instructions for 100 bytes and 2 added ones, at most 11207"]),
-            (11_207, 901, true, vec!["x: 901 bytes of memory for 100 bytes and 2 added ones, at most 900"]),
-            (11_207, 801, false, vec!["x: 801 bytes of memory for 100 bytes and 2 added ones, at most 800"]),
+            (
+                11_208,
+                900,
+                true,
+                vec!["x: 11208 instructions for 100 bytes and 2 added ones, at most 11207"],
+            ),
+            (
+                11_207,
+                901,
+                true,
+                vec!["x: 901 bytes of memory for 100 bytes and 2 added ones, at most 900"],
+            ),
+            (
+                11_207,
+                801,
+                false,
+                vec!["x: 801 bytes of memory for 100 bytes and 2 added ones, at most 800"],
+            ),
         ] {
-            let cost = Cost { request_bytes: 100, added_bytes: 2, instructions, memory_bytes };
+            let cost = Cost {
+                request_bytes: 100,
+                added_bytes: 2,
+                instructions,
+                memory_bytes,
+            };
             assert_eq!(limits.excesses("x", &cost, is_hostile, 1), expected);
         }
     }

@@ -45,33 +45,57 @@ fn main() -> Result<ExitCode> {
     let args = Args::parse();
     let Budgets { limits, reviews } = read("budgets.yaml")?;
     let hostile: Hostile = read("hostile.yaml")?;
-    let bytes = fs::read(&args.module).with_context(|| format!("cannot read module {}", args.module.display()))?;
+    let bytes = fs::read(&args.module)
+        .with_context(|| format!("cannot read module {}", args.module.display()))?;
     // A module that imports anything but waPC's functions is an error here.
     let module = Module::new(&bytes)?;
     let root = folder().join("..");
-    let measured = reviews.par_iter().map(|review| review.measure(&root, &module));
-    let measured: Vec<Measured> = measured.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let measured = reviews
+        .par_iter()
+        .map(|review| review.measure(&root, &module));
+    let measured: Vec<Measured> = measured
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
     println!("{}", table(&measured));
 
     let size = u64::try_from(bytes.len())?;
-    println!("\nannotated module: {size} bytes, at most {}", limits.module_bytes);
+    println!(
+        "\nannotated module: {size} bytes, at most {}",
+        limits.module_bytes
+    );
     let mut excesses = Vec::new();
     if size > limits.module_bytes {
         excesses.push(format!("annotated module: {size} bytes"));
     }
-    for Measured { name, answer, most, cost, .. } in &measured {
+    for Measured {
+        name,
+        answer,
+        most,
+        cost,
+        ..
+    } in &measured
+    {
         excesses.extend(limits.excesses(name, cost, false, 0));
         if let Some(most) = most.filter(|most| cost.instructions > *most) {
-            excesses.push(format!("{name}, {answer}: {} instructions, at most {most}", cost.instructions));
+            excesses.push(format!(
+                "{name}, {answer}: {} instructions, at most {most}",
+                cost.instructions
+            ));
         }
     }
     for (answer, percent) in container_growths(&measured) {
-        let line = format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
+        let line =
+            format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
         println!("{line}, at most {:+} %", limits.growth_percent);
         excesses.extend(Some(line).filter(|_| percent > limits.growth_percent));
     }
     let (requests, expensive) = hostile.measure(&module, &limits)?;
-    println!("{requests} hostile requests: {} beyond a limit", expensive.len());
+    println!(
+        "{requests} hostile requests: {} beyond a limit",
+        expensive.len()
+    );
     excesses.extend(expensive);
 
     if excesses.is_empty() {
@@ -97,8 +121,23 @@ fn read<T: DeserializeOwned>(file: &str) -> Result<T> {
 fn table(measured: &[Measured]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(["request", "answer", "bytes", "added", "instructions", "at most", "memory"]);
-    for Measured { name, answer, most, cost, .. } in measured {
+    table.set_header([
+        "request",
+        "answer",
+        "bytes",
+        "added",
+        "instructions",
+        "at most",
+        "memory",
+    ]);
+    for Measured {
+        name,
+        answer,
+        most,
+        cost,
+        ..
+    } in measured
+    {
         table.add_row([
             name.clone(),
             (*answer).to_owned(),

@@ -49,7 +49,8 @@ impl Review {
     /// Sends both requests.
     pub(crate) fn measure(&self, root: &Path, module: &Module) -> Result<[Measured; 2]> {
         let path = root.join(format!("test_data/reviews/{}.json", self.file));
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut request = parse_review(&text).with_context(|| format!("in {}", path.display()))?;
         if let Some(count) = self.containers {
             set_containers(&mut request["object"]["spec"], count);
@@ -74,8 +75,19 @@ impl Review {
         let object_bytes = request["object"].to_string().len();
         let (bytes, cost) = cost::of(module, &nothing_granted(), &payload, object_bytes)?;
         let response: ValidationResponse = serde_json::from_slice(&bytes)?;
-        ensure!(response.accepted, "{} is rejected: {:?}", self.name, response.message);
-        let measured = Measured { name: self.name.clone(), answer, containers: self.containers, most, cost };
+        ensure!(
+            response.accepted,
+            "{} is rejected: {:?}",
+            self.name,
+            response.message
+        );
+        let measured = Measured {
+            name: self.name.clone(),
+            answer,
+            containers: self.containers,
+            most,
+            cost,
+        };
         Ok((measured, response.mutated_object))
     }
 }
@@ -91,7 +103,10 @@ pub(crate) fn container_growths(measured: &[Measured]) -> Vec<(&'static str, f64
         };
         Some((answer, growth_percent(few, more, most)))
     };
-    ["accepted", "repaired"].into_iter().filter_map(growth).collect()
+    ["accepted", "repaired"]
+        .into_iter()
+        .filter_map(growth)
+        .collect()
 }
 
 /// Gives a Pod this number of containers, each with its own image, and a check for every second one. The first init
@@ -104,7 +119,9 @@ fn set_containers(spec: &mut Value, count: u64) {
         container
     };
     let (containers, init) = (&spec["containers"], &spec["initContainers"]);
-    let checks = (0..count).step_by(2).map(|number| numbered(&init[1], "imagecheck", number));
+    let checks = (0..count)
+        .step_by(2)
+        .map(|number| numbered(&init[1], "imagecheck", number));
     let init: Value = [init[0].clone()].into_iter().chain(checks).collect();
     let containers = (0..count).map(|number| numbered(&containers[0], "container", number));
     spec["containers"] = containers.collect();

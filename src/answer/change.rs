@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::list;
+use super::json_list;
 use crate::examination::{Examination, Place, Rule};
 use crate::pod::List;
 
@@ -31,35 +31,61 @@ pub(super) struct Changes<'e, 'o> {
 impl<'e, 'o> Changes<'e, 'o> {
     /// All changes.
     pub(super) fn of(examination: &'e Examination<'o>) -> Self {
-        let mut places: Vec<&Place<'_>> = examination.places.iter().filter(|place| count(place) > 0).collect();
+        let mut places: Vec<&Place<'_>> = examination
+            .places
+            .iter()
+            .filter(|place| count(place) > 0)
+            .collect();
         places.sort_by_key(|place| (place.list, examination.index_after(place)));
         let spec = examination.request.kind.spec_path();
-        let with_path = |place: &'e Place<'o>| (place.list.path(spec, examination.index_after(place)), place);
-        Self { places: places.into_iter().map(with_path).collect() }
+        let with_path =
+            |place: &'e Place<'o>| (place.list.path(spec, examination.index_after(place)), place);
+        Self {
+            places: places.into_iter().map(with_path).collect(),
+        }
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.places.iter().map(|(_, place)| count(place)).fold(0, usize::saturating_add)
+        self.places
+            .iter()
+            .map(|(_, place)| count(place))
+            .fold(0, usize::saturating_add)
     }
 
     /// The entries of the changes, as JSON. They are made one after another, because most lists end early.
     pub(super) fn entries(&self) -> impl Iterator<Item = String> {
-        let changes = self.places.iter().flat_map(|(path, place)| changes_of(path, place));
-        changes.map(|change| list::json(&change))
+        let changes = self
+            .places
+            .iter()
+            .flat_map(|(path, place)| changes_of(path, place));
+        changes.map(|change| json_list::json(&change))
     }
 }
 
 /// How many values of a place change. An added place is one change.
 fn count(place: &Place<'_>) -> usize {
-    let is_changed = [place.is_added(), place.image.changed_by.is_some(), place.policy.changed_by.is_some()];
-    is_changed.into_iter().filter(|is_changed| *is_changed).count()
+    let is_changed = [
+        place.is_added(),
+        place.image.changed_by.is_some(),
+        place.policy.changed_by.is_some(),
+    ];
+    is_changed
+        .into_iter()
+        .filter(|is_changed| *is_changed)
+        .count()
 }
 
 fn changes_of<'e>(path: &str, place: &'e Place<'_>) -> Vec<Change<'e>> {
     let change = |field: &str, from, to, rule| {
         let path = [path, ".", field].concat().trim_end_matches('.').to_owned();
-        Change { path, container: &place.name, from, to, rule }
+        Change {
+            path,
+            container: &place.name,
+            from,
+            to,
+            rule,
+        }
     };
     let (image, policy) = (&place.image, &place.policy);
     if place.is_added() {
@@ -71,7 +97,12 @@ fn changes_of<'e>(path: &str, place: &'e Place<'_>) -> Vec<Change<'e>> {
     });
     let of_policy = policy.changed_by.map(|rule| {
         let from = place.sets_policy.then(|| policy.before.as_str());
-        change(place.list.policy_path(), from, policy.now.as_str().into(), rule)
+        change(
+            place.list.policy_path(),
+            from,
+            policy.now.as_str().into(),
+            rule,
+        )
     });
     of_image.into_iter().chain(of_policy).collect()
 }

@@ -8,8 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::change::Changes;
-use super::list::{LIST_MAX, joined, json};
-use crate::request::{CHANGES_ANNOTATION, Metadata, WARNINGS_ANNOTATION};
+use super::json_list::{LIST_MAX, joined, json};
+use crate::request::Metadata;
+
+/// The annotation of a repaired Pod that lists what this policy changed.
+const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
+/// The annotation of a Pod that lists what this policy found and did not repair.
+const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 
 /// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
 /// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
@@ -32,10 +37,18 @@ pub(super) fn annotations(
     let stored = |key| size(key, metadata.annotation(key));
 
     let room_of_record = room.saturating_sub(stored(WARNINGS_ANNOTATION));
-    let record = record(changes, metadata, room_of_record.saturating_sub(CHANGES_ANNOTATION.len()));
-    let size_of_record =
-        record.as_deref().map_or_else(|| stored(CHANGES_ANNOTATION), |text| size(CHANGES_ANNOTATION, Some(text)));
-    let room = room.saturating_sub(size_of_record).saturating_sub(WARNINGS_ANNOTATION.len());
+    let record = record(
+        changes,
+        metadata,
+        room_of_record.saturating_sub(CHANGES_ANNOTATION.len()),
+    );
+    let size_of_record = record.as_deref().map_or_else(
+        || stored(CHANGES_ANNOTATION),
+        |text| size(CHANGES_ANNOTATION, Some(text)),
+    );
+    let room = room
+        .saturating_sub(size_of_record)
+        .saturating_sub(WARNINGS_ANNOTATION.len());
     let warnings = with_earlier(warnings, metadata, room);
     written.extend(record.map(|record| (CHANGES_ANNOTATION, record)));
     written.extend(warnings.map(|warnings| (WARNINGS_ANNOTATION, warnings)));
@@ -53,10 +66,17 @@ fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>, room: usize) -> Op
     if changes.count() == 0 {
         return None;
     }
-    let earlier = metadata.annotation(CHANGES_ANNOTATION).and_then(earlier_record);
+    let earlier = metadata
+        .annotation(CHANGES_ANNOTATION)
+        .and_then(earlier_record);
     let (earlier, more) = earlier.unwrap_or_default();
     let count = changes.count().saturating_add(earlier.len());
-    joined(changes.entries().chain(earlier), count, more, room.min(LIST_MAX))
+    joined(
+        changes.entries().chain(earlier),
+        count,
+        more,
+        room.min(LIST_MAX),
+    )
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.
@@ -77,7 +97,9 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
 
 /// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new and fits.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
-    let earlier = metadata.annotation(WARNINGS_ANNOTATION).and_then(|text| list(text, '"'));
+    let earlier = metadata
+        .annotation(WARNINGS_ANNOTATION)
+        .and_then(|text| list(text, '"'));
     let mut all = earlier.unwrap_or_default();
     let mut known: BTreeSet<&str> = BTreeSet::new();
     known.extend(&all);
@@ -100,5 +122,8 @@ fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Op
 fn list(text: &str, begin: char) -> Option<Vec<&str>> {
     let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok()?;
     let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();
-    elements.iter().all(|element| element.starts_with(begin)).then_some(elements)
+    elements
+        .iter()
+        .all(|element| element.starts_with(begin))
+        .then_some(elements)
 }

@@ -1,6 +1,6 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
-use super::list::LIST_MAX;
+use super::json_list::LIST_MAX;
 use super::{Judged, Outcome};
 use crate::examination::{Examination, Place, Reason};
 use crate::settings::Action;
@@ -28,7 +28,9 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
     let mut rejecting = by_importance(findings);
     rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
     let shown = rejecting.iter().take(SENTENCES_MAX);
-    let mut sentences: Vec<String> = shown.map(|judged| sentence(&*judged.finding.reason, judged.place)).collect();
+    let mut sentences: Vec<String> = shown
+        .map(|judged| sentence(&*judged.finding.reason, judged.place))
+        .collect();
     match rejecting.len().saturating_sub(SENTENCES_MAX) {
         0 => {}
         1 => sentences.push("and 1 more finding".to_owned()),
@@ -54,11 +56,27 @@ pub(super) struct Warnings {
 impl Warnings {
     /// A line for each finding that rejects nothing, for each repair that is worth knowing, and for each lookup that failed.
     /// The lines about a repaired Pod tell of the Pod as it is returned. So a second run finds the same.
-    pub(super) fn of(examination: &Examination<'_>, findings: &[Judged<'_, '_>], is_repaired: bool) -> Self {
+    pub(super) fn of(
+        examination: &Examination<'_>,
+        findings: &[Judged<'_, '_>],
+        is_repaired: bool,
+    ) -> Self {
         // Only a Pod that is created gets the annotation.
-        let room = if is_repaired && examination.request.creates { LIST_MAX } else { 0 };
-        let mut warnings = Self { room, ..Self::default() };
-        for Judged { finding, place, outcome } in by_importance(findings) {
+        let room = if is_repaired && examination.request.creates {
+            LIST_MAX
+        } else {
+            0
+        };
+        let mut warnings = Self {
+            room,
+            ..Self::default()
+        };
+        for Judged {
+            finding,
+            place,
+            outcome,
+        } in by_importance(findings)
+        {
             let reason = &*finding.reason;
             match outcome {
                 Outcome::Warns if is_repaired && place.is_changed() => {
@@ -80,7 +98,9 @@ impl Warnings {
                 Action::UseCached if is_repaired => " (a node may use the image that it has)",
                 Action::UseCached => "",
             };
-            warnings.add(true, done, || format!("{} {}: {}", shown(image), failure.problem(), failure.help()));
+            warnings.add(true, done, || {
+                format!("{} {}: {}", shown(image), failure.problem(), failure.help())
+            });
         }
         if warnings.hidden > 0 {
             warnings.lines.pop();

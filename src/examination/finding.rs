@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::place::Place;
 use super::rule::Rule;
+use crate::image::PullPolicy;
 
 /// Why a rule has a finding, in sentences for people. `place` is the container or image volume of the finding.
 pub(crate) trait Reason: fmt::Debug {
@@ -18,33 +19,21 @@ pub(crate) trait Reason: fmt::Debug {
         None
     }
 
-    /// The value that should be there, if no rule has written it into the place. None if no value is known to be right.
-    fn expected(&self) -> Option<String> {
-        None
-    }
-
     /// Whether the same request may be accepted later.
     fn is_momentary(&self) -> bool {
         false
     }
 }
 
-/// What a finding is about.
+/// What a finding is about, with the value that should be there. None if no value is known to be right.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The image of the place.
-    Image,
+    Image(Option<String>),
     /// The image check that the image of the place needs.
-    Check,
+    Check(String),
     /// The pull policy of the place.
-    PullPolicy,
-    /// The waiting reason of the container in the Pod's status.
-    Status {
-        /// The path of the reason.
-        path: String,
-        /// The reason.
-        reason: &'static str,
-    },
+    PullPolicy(Option<PullPolicy>),
 }
 
 /// What a finding leads to. Mode `Warn` always warns.
@@ -58,8 +47,6 @@ pub(crate) enum Effect {
     NotRepairable,
     /// Every mode warns.
     OnlyWarning,
-    /// `Fix` is silent, `Reject` rejects.
-    IgnoredByFix,
 }
 
 /// One thing that is wrong.
@@ -83,20 +70,34 @@ pub(crate) struct Findings<'o>(pub(crate) Vec<Finding<'o>>);
 
 impl<'o> Findings<'o> {
     /// Adds a finding about the place with this index.
-    pub(crate) fn add(&mut self, place: usize, rule: Rule, subject: Subject, effect: Effect, reason: impl Reason + 'o) {
-        self.0.push(Finding { place, rule, subject, effect, reason: Box::new(reason) });
+    pub(crate) fn add(
+        &mut self,
+        place: usize,
+        rule: Rule,
+        subject: Subject,
+        effect: Effect,
+        reason: impl Reason + 'o,
+    ) {
+        self.0.push(Finding {
+            place,
+            rule,
+            subject,
+            effect,
+            reason: Box::new(reason),
+        });
     }
 }
 
 impl Finding<'_> {
-    /// Whether the finding still counts after all rules have run. One about a value that a rule has changed counts only
-    /// while the value carries this rule: a later rule may have taken the change back, and an earlier rule comes first.
+    /// Whether the finding still counts after all rules have run. A finding about a repaired value counts
+    /// only while the value names this rule: a later rule may have taken the change back, and an earlier
+    /// rule comes first.
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
-        let changed_by = match (self.effect, &self.subject) {
-            (Effect::Repairable, Subject::Image) => place.image.changed_by,
-            (Effect::Repairable | Effect::Preference, Subject::PullPolicy) => place.policy.changed_by,
-            _ => return true,
-        };
-        changed_by == Some(self.rule)
+        let is_repaired = matches!(self.effect, Effect::Repairable | Effect::Preference);
+        match &self.subject {
+            Subject::Image(_) if is_repaired => place.image.changed_by == Some(self.rule),
+            Subject::PullPolicy(_) if is_repaired => place.policy.changed_by == Some(self.rule),
+            _ => true,
+        }
     }
 }

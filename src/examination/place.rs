@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::rule::Rule;
-use super::start_order::{Start, Work};
+use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, Wrong};
-use crate::pod::{List, Mount};
+use crate::pod::{List, Mount, mounts};
 use crate::settings::{ForImage, Settings};
 use crate::shown::shown;
 
@@ -25,14 +25,16 @@ pub(crate) struct Place<'o> {
     pub(crate) is_native_sidecar: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
     pub(crate) is_examined: bool,
+    /// At UPDATE, the image of this container in the stored object.
+    pub(crate) stored_image: Option<&'o str>,
     /// What the place does in its Pod.
     pub(crate) role: Role,
-    /// The volumes that the container mounts. They are only read if the Pod has image volumes or may get some.
+    /// The volumes that the container mounts.
     pub(crate) mounts: Vec<Mount<'o>>,
-    /// When it starts, and what starts after its pull.
+    /// When it is pulled, and what starts after its pull.
     pub(crate) start: Start,
-    /// The index of the first container that mounts the volume. None for a container.
-    pub(crate) starts_with: Option<usize>,
+    /// The indexes of the containers that mount the volume, exempt or not, in their order.
+    pub(crate) mounted_by: Vec<usize>,
     /// The image as its author wrote it, parsed.
     pub(crate) reference: Result<Reference<'o>, Invalid>,
     /// What the settings say about this image.
@@ -58,12 +60,11 @@ pub(crate) enum Origin<'o> {
 pub(crate) enum Role {
     /// It is exempt. No rule looks at it.
     Exempt,
-    /// Its image can't be parsed, or is an image ID that *invalid-image* reports. No later rule looks at it.
+    /// Its image can't be parsed, or is an image ID that the settings refuse. No rule after
+    /// *invalid-image* looks at it.
     Invalid,
     /// It is an image check.
     Check,
-    /// It is guarded: its image needs an image check.
-    Guarded,
     /// It is any other place.
     Other,
 }
@@ -77,25 +78,35 @@ pub(crate) struct Field<T> {
     pub(crate) now: T,
     /// The first of the rules that made the two differ. None if they don't.
     pub(crate) changed_by: Option<Rule>,
+    /// Whether the API server refuses each change of the value.
+    pub(crate) is_immutable: bool,
 }
 
 impl<T: Clone + PartialEq> Field<T> {
     /// A value that no rule has changed.
     pub(crate) fn new(before: T) -> Self {
-        Self { now: before.clone(), before, changed_by: None }
+        Self {
+            now: before.clone(),
+            before,
+            changed_by: None,
+            is_immutable: false,
+        }
     }
 
-    /// Changes the value.
-    pub(crate) fn set(&mut self, now: T, rule: Rule) {
-        self.now = now;
-        let first = self.changed_by.unwrap_or(rule);
-        self.changed_by = (self.now != self.before).then_some(first);
+    /// Changes the value, unless it is immutable. Returns whether the value is mutable.
+    pub(crate) fn set(&mut self, now: T, rule: Rule) -> bool {
+        if !self.is_immutable {
+            self.now = now;
+            let first = self.changed_by.unwrap_or(rule);
+            self.changed_by = (self.now != self.before).then_some(first);
+        }
+        !self.is_immutable
     }
 }
 
 impl<'o> Place<'o> {
-    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself, or the member `image` of
-    /// a volume.
+    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself, or
+    /// the member `image` of a volume. The role and the start are not known yet.
     ///
     /// # Errors
     /// A value has a wrong shape.
@@ -114,9 +125,7 @@ impl<'o> Place<'o> {
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
-        let for_image = reference.map(|image| settings.for_image(&image)).unwrap_or_default();
-        let is_exempt =
-            for_image.exempt.is_some() || settings.exempt.containers.iter().any(|pattern| pattern.matches(name));
+        let for_image = reference.map(|image| settings.for_image(&image));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
@@ -124,16 +133,16 @@ impl<'o> Place<'o> {
             name: name.into(),
             is_native_sidecar: restart_policy == Some("Always"),
             is_examined: true,
-            role: match (&reference, is_exempt) {
-                (_, true) => Role::Exempt,
-                (Err(_), false) => Role::Invalid,
-                (Ok(_), false) => Role::Other,
+            stored_image: None,
+            role: Role::Other,
+            mounts: match list {
+                List::Volumes => Vec::new(),
+                _ => mounts(entry)?,
             },
-            mounts: Vec::new(),
-            start: Start::of_container(list, index),
-            starts_with: None,
+            start: Start::None,
+            mounted_by: Vec::new(),
             reference,
-            settings: for_image,
+            settings: for_image.unwrap_or_default(),
             image: Field::new(image.into()),
             policy: Field::new(policy.unwrap_or(server_default)),
             sets_policy: policy.is_some(),
@@ -141,21 +150,31 @@ impl<'o> Place<'o> {
     }
 
     /// An image check that this policy adds for the image of this place.
-    pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy, start: Start) -> Self {
-        let (before, now) = (self.image.before.clone(), self.image.now.clone());
+    pub(crate) fn check(
+        &self,
+        list: List,
+        index: usize,
+        name: String,
+        policy: PullPolicy,
+        start: Start,
+    ) -> Self {
         Self {
             list,
             origin: Origin::Added { index },
             name: name.into(),
             is_native_sidecar: false,
             is_examined: true,
+            stored_image: None,
             role: Role::Check,
             mounts: Vec::new(),
             start,
-            starts_with: None,
+            mounted_by: Vec::new(),
             reference: self.reference,
             settings: self.settings,
-            image: Field { before, now, changed_by: None },
+            image: Field {
+                changed_by: None,
+                ..self.image.clone()
+            },
             policy: Field::new(policy),
             sets_policy: false,
         }
@@ -183,12 +202,22 @@ impl<'o> Place<'o> {
 
     /// The place as the returned object has it, and as a second run of this policy would find it.
     pub(crate) fn after(&self) -> Self {
-        Self { image: Field::new(self.image.now.clone()), policy: Field::new(self.policy.now), ..self.clone() }
+        Self {
+            image: Field::new(self.image.now.clone()),
+            policy: Field::new(self.policy.now),
+            ..self.clone()
+        }
     }
 
     /// Whether this policy adds the place.
     pub(crate) fn is_added(&self) -> bool {
         self.entry().is_none()
+    }
+
+    /// Whether the settings exempt the place.
+    pub(super) fn is_exempt(&self, settings: &Settings) -> bool {
+        let mut names = settings.exempt.containers.iter();
+        self.settings.exempt.is_some() || names.any(|pattern| pattern.matches(&self.name))
     }
 
     /// Whether the rules after *invalid-image* work on this place.
@@ -201,27 +230,29 @@ impl<'o> Place<'o> {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
-    /// Whether the pull of this place gates the Pod.
-    pub(crate) fn gates(&self, work: Work) -> bool {
-        let is_init_check = self.role == Role::Check && self.list == List::InitContainers;
-        work.is_gated_by(self.start, is_init_check)
-    }
-
     /// The volumes that the container mounts, without those that it uses as devices.
     pub(crate) fn mounted_volumes(&self) -> impl Iterator<Item = &'o str> {
-        self.mounts.iter().filter(|mount| !mount.is_device).map(|mount| mount.volume)
+        self.mounts
+            .iter()
+            .filter(|mount| !mount.is_device)
+            .map(|mount| mount.volume)
     }
 
-    /// The image now, in the form in which images are compared: `:latest` is added to a reference that has neither a tag nor a
-    /// digest. Two places pull the same image if these texts are equal.
+    /// The image now, in the form in which images are compared: `:latest` is added to a reference that
+    /// has neither a tag nor a digest. Two places pull the same image if these texts are equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
-        if self.image.now == self.image.before { self.same_image_before() } else { Cow::Borrowed(&*self.image.now) }
+        if self.image.now == self.image.before {
+            self.same_image_before()
+        } else {
+            Cow::Borrowed(&*self.image.now)
+        }
     }
 
     /// The image that came in, in the same form.
     pub(crate) fn same_image_before(&self) -> Cow<'_, str> {
         let image = &*self.image.before;
-        let lacks_version = |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
+        let lacks_version =
+            |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
         if self.reference.is_ok_and(lacks_version) {
             Cow::Owned([image, ":latest"].concat())
         } else {
@@ -229,9 +260,14 @@ impl<'o> Place<'o> {
         }
     }
 
-    /// The name, as a sentence shows it.
+    /// The name, as a sentence shows it. A name of digits only would be read as a number.
     pub(crate) fn shown_name(&self) -> Cow<'_, str> {
-        shown(&self.name)
+        let is_number = self.name.bytes().all(|byte| byte.is_ascii_digit());
+        match self.list {
+            _ if !is_number => shown(&self.name),
+            List::Volumes => format!("volume {}", shown(&self.name)).into(),
+            _ => format!("container {}", shown(&self.name)).into(),
+        }
     }
 
     /// The image that came in, as a sentence shows it.
@@ -242,7 +278,11 @@ impl<'o> Place<'o> {
     /// `app pulls nginx with IfNotPresent`
     pub(crate) fn pulls(&self) -> String {
         let policy = self.policy.before.as_str();
-        format!("{} pulls {} with {policy}", self.shown_name(), self.shown_image())
+        format!(
+            "{} pulls {} with {policy}",
+            self.shown_name(),
+            self.shown_image()
+        )
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`

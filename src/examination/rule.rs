@@ -8,7 +8,6 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Rule {
     InvalidImage,
-    StuckPull,
     DisallowedPolicy,
     Registry,
     WeakCheck,

@@ -3,12 +3,11 @@
 //! A pattern that is nearly always a mistake is an error, because it would have no effect and its author might not
 //! notice. The error says what to write instead.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::Reference;
-use super::host::{DOCKER_HUB, comparable, split_port, split_registry};
+use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.
 const OFFICIAL: &str = "docker.io/library/";
@@ -17,8 +16,9 @@ const OFFICIAL: &str = "docker.io/library/";
 /// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
 /// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An official image of Docker Hub has its names
 /// with and without `library/`. A digest doesn't count.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,
@@ -63,7 +63,9 @@ impl Pattern {
         }
         let (host, rest) = split_at_slash(name);
         let has_other_port = self.is_https_port && split_port(host).is_some();
-        !has_other_port && self.hosts.iter().any(|glob| glob.matches(host)) && self.rest.matches(rest)
+        !has_other_port
+            && self.hosts.iter().any(|glob| glob.matches(host))
+            && self.rest.matches(rest)
     }
 }
 
@@ -76,7 +78,9 @@ impl Names {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(image: &Reference<'_>) -> Self {
         let repository = image.comparable_repository();
-        let official = repository.strip_prefix(OFFICIAL).filter(|name| !name.contains('/'));
+        let official = repository
+            .strip_prefix(OFFICIAL)
+            .filter(|name| !name.contains('/'));
         let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
         let mut names: Vec<String> = [repository].into_iter().chain(short).collect();
         if let Some(tag) = image.effective_tag() {
@@ -110,14 +114,26 @@ impl TryFrom<String> for Pattern {
         let has_host_globs = !rest.is_empty() && has_wildcard(host) && host.contains(['.', ':']);
         if !has_host_globs {
             let rest = WildMatch::new(&completed(&written));
-            return Ok(Self { hosts: Vec::new(), is_https_port: false, rest, written });
+            return Ok(Self {
+                hosts: Vec::new(),
+                is_https_port: false,
+                rest,
+                written,
+            });
         }
         // Upper case beside a wildcard is a mistake, so only the port changes.
         let form = comparable(host);
         let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
-        let forms = [Some(&*form), form.strip_suffix(":*")].into_iter().flatten();
+        let forms = [Some(&*form), form.strip_suffix(":*")]
+            .into_iter()
+            .flatten();
         let hosts = forms.map(WildMatch::new).collect();
-        Ok(Self { hosts, is_https_port, rest: WildMatch::new(rest), written })
+        Ok(Self {
+            hosts,
+            is_https_port,
+            rest: WildMatch::new(rest),
+            written,
+        })
     }
 }
 
@@ -129,7 +145,11 @@ fn completed(written: &str) -> String {
     }
     let (registry, rest) = split_registry(written);
     let names_registry = rest.len() < written.len();
-    let namespace = if names_registry || rest.contains('/') { "" } else { "library/" };
+    let namespace = if names_registry || rest.contains('/') {
+        ""
+    } else {
+        "library/"
+    };
     [&comparable(registry), "/", namespace, rest].concat()
 }
 
@@ -144,7 +164,10 @@ fn mistake(written: &str) -> Option<String> {
     let has_upper_case = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
     let write = |problem: &str, instead: &str| Some(format!("{problem}: write {instead}"));
     if written.contains(char::is_whitespace) {
-        write("has white space", &written.split_whitespace().collect::<String>())
+        write(
+            "has white space",
+            &written.split_whitespace().collect::<String>(),
+        )
     } else if let Some((name, _)) = written.split_once('@') {
         write("has a digest, which doesn't count", name)
     } else if let Some((_, name)) = written.split_once("://") {
@@ -160,7 +183,10 @@ fn mistake(written: &str) -> Option<String> {
     } else if is_registry_alone(written) {
         write("names a registry and no image", &[written, "/*"].concat())
     } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
-        write("has upper case in its repository or beside a wildcard", &written.to_ascii_lowercase())
+        write(
+            "has upper case in its repository or beside a wildcard",
+            &written.to_ascii_lowercase(),
+        )
     } else {
         None
     }
@@ -182,7 +208,9 @@ fn without_tag(text: &str) -> &str {
 
 /// The text before the first slash, and the rest with this slash.
 fn split_at_slash(text: &str) -> (&str, &str) {
-    text.find('/').and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""))
+    text.find('/')
+        .and_then(|at| text.split_at_checked(at))
+        .unwrap_or((text, ""))
 }
 
 fn has_wildcard(text: &str) -> bool {

@@ -33,7 +33,9 @@ impl PullPolicy {
 
     /// Reads a value as the API server does: upper and lower case must match.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::STRONGEST_FIRST.into_iter().find(|policy| policy.as_str() == text)
+        Self::STRONGEST_FIRST
+            .into_iter()
+            .find(|policy| policy.as_str() == text)
     }
 
     /// The server default: the pull policy that the API server writes if none is set. None stands for an image that
@@ -42,6 +44,10 @@ impl PullPolicy {
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in `pkg/util/parsers`.
     /// A digest after the tag `latest` changes nothing (kubernetes#134092).
     pub fn server_default(image: Option<&Reference<'_>>) -> Self {
-        if image.and_then(Reference::effective_tag) == Some("latest") { Self::Always } else { Self::IfNotPresent }
+        if image.and_then(Reference::effective_tag) == Some("latest") {
+            Self::Always
+        } else {
+            Self::IfNotPresent
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
-use super::host::{DOCKER_HUB, comparable, is_host, split_registry};
+use super::registry_host::{DOCKER_HUB, comparable, is_host, split_registry};
 
 /// The namespace of a Docker Hub repository whose reference has no namespace.
 const OFFICIAL_NAMESPACE: &str = "library/";
@@ -79,7 +79,9 @@ impl Invalid {
             Self::BareImageId => "it is an image ID without its prefix sha256",
             Self::Registry => "its registry is not host[:port]",
             Self::UpperCase => "its repository has upper-case letters",
-            Self::Repository => "its repository is not lower-case letters and digits parted by . _ - or /",
+            Self::Repository => {
+                "its repository is not lower-case letters and digits parted by . _ - or /"
+            }
             Self::Long => "its repository is longer than 255 characters",
             Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
@@ -128,7 +130,11 @@ impl<'a> Reference<'a> {
         let path = short.filter(|_| is_official).unwrap_or(path);
         if !is_path(path) {
             let has_upper_case = path.bytes().any(|byte| byte.is_ascii_uppercase());
-            return Err(if has_upper_case { Invalid::UpperCase } else { Invalid::Repository });
+            return Err(if has_upper_case {
+                Invalid::UpperCase
+            } else {
+                Invalid::Repository
+            });
         }
         // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the path, so its length
         // counts, with its slash.
@@ -148,7 +154,14 @@ impl<'a> Reference<'a> {
         }
         let id = text.strip_prefix("sha256:");
         let is_image_id = id.is_some_and(|id| id.bytes().all(is_lower_hex));
-        Ok(Self { registry, is_official, path, tag, digest, is_image_id })
+        Ok(Self {
+            registry,
+            is_official,
+            path,
+            tag,
+            digest,
+            is_image_id,
+        })
     }
 
     /// The tag, if one is written.
@@ -163,7 +176,11 @@ impl<'a> Reference<'a> {
 
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(if self.digest.is_none() { Some("latest") } else { None })
+        self.tag.or(if self.digest.is_none() {
+            Some("latest")
+        } else {
+            None
+        })
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a repository of Docker Hub
@@ -177,6 +194,12 @@ impl<'a> Reference<'a> {
         comparable(self.registry)
     }
 
+    /// Whether a node and the policy server read the host in different ways. For a node, upper case makes
+    /// the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub repository.
+    pub(crate) fn has_ambiguous_host(&self) -> bool {
+        !self.registry.contains(['.', ':']) && !matches!(self.registry, "localhost")
+    }
+
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it is written.
     pub fn repository(&self) -> String {
         self.repository_at(self.registry)
@@ -188,7 +211,11 @@ impl<'a> Reference<'a> {
     }
 
     fn repository_at(&self, host: &str) -> String {
-        let namespace = if self.is_official { OFFICIAL_NAMESPACE } else { "" };
+        let namespace = if self.is_official {
+            OFFICIAL_NAMESPACE
+        } else {
+            ""
+        };
         [host, "/", namespace, self.path].concat()
     }
 
@@ -223,7 +250,8 @@ fn is_path(text: &str) -> bool {
 /// number of `-`.
 fn is_path_component(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let is_separator = |part: &str| matches!(part, "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');
+    let is_separator =
+        |part: &str| matches!(part, "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');
     text.starts_with(is_word) && text.ends_with(is_word) && text.split(is_word).all(is_separator)
 }
 

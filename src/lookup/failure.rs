@@ -1,194 +1,259 @@
-//! Failed lookups. Fixed phrases in the host's error text decide their class.
+//! Failed lookups. Fixed phrases in the host's error text decide their causes.
+
+use serde::Serialize;
+
+use crate::image::Reference;
 
 /// Why a lookup gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The class of the failure.
-    pub(crate) class: Class,
+    pub(super) cause: Cause,
     /// The HTTP status of the registry's answer, if the host tells it.
     status: Option<u16>,
-    /// Whether the registry was asked.
-    pub(crate) was_asked: bool,
-    /// The host capability of the call that failed or was not made.
-    pub(crate) capability: &'static str,
+    /// Whether the image has a digest.
+    has_digest: bool,
 }
 
-impl Failure {
-    /// A lookup that was not made.
-    pub(super) const fn not_asked(class: Class, capability: &'static str) -> Self {
-        Self { class, status: None, was_asked: false, capability }
-    }
-
-    /// A lookup that failed, with the host's error text.
-    pub(super) fn of(text: &str, capability: &'static str) -> Self {
-        let (class, status) = classify(text);
-        let was_asked = !matches!(class, Class::NotGranted | Class::NoName);
-        Self { class, status, was_asked, capability }
-    }
-
-    /// Whether the same lookup may succeed later. It can't if the image doesn't exist, or if the request has too many images.
-    pub(crate) const fn is_momentary(&self) -> bool {
-        !matches!(self.class, Class::NotFound | Class::Limit)
-    }
-
-    /// What is wrong, as a clause that follows the image.
-    pub(crate) fn problem(&self) -> String {
-        let problem = match self.class {
-            Class::NotGranted => {
-                return format!("can't be looked up, because the policy server doesn't grant {}", self.capability);
-            }
-            Class::Limit => "was not looked up, because a request makes at most 20 lookups",
-            Class::NotFound => "does not exist in its registry",
-            Class::Denied => "does not exist, or can't be read with the policy server's credentials",
-            Class::RateLimited => "can't be looked up, because its registry limits the rate of requests",
-            Class::Unreachable if self.was_asked => {
-                "can't be looked up, because the policy server gets no usable answer from its registry"
-            }
-            Class::Unreachable => {
-                "was not looked up, because the policy server just got no usable answer from its registry"
-            }
-            Class::NoName => "can't be looked up, because the policy server can't read its name",
-            Class::Unknown => "can't be looked up for a reason that this policy doesn't know",
-        };
-        let status = self.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
-        [problem, &status].concat()
-    }
-
-    /// What a person can do about it.
-    pub(crate) const fn help(&self) -> &'static str {
-        match self.class {
-            Class::NotGranted => "add it to hostCapabilities of the PolicyServer",
-            Class::Limit => "name fewer images in registry.images",
-            Class::NotFound => "correct its tag or repository",
-            Class::Denied => "correct its name, or give the PolicyServer a pull secret",
-            Class::RateLimited => "try again later, or skip it with registry.skipImages",
-            Class::Unreachable if self.status.is_some() => {
-                "try again later, or look for the cause in the policy server's log"
-            }
-            // The PolicyServer has to name a registry with its own certificate authority, and a registry without TLS.
-            Class::Unreachable => {
-                "try again later, or look for the cause in the policy server's log (TLS: sourceAuthorities, HTTP: \
-                 insecureSources)"
-            }
-            Class::NoName => "skip it with registry.skipImages",
-            Class::Unknown => "look at the policy server's log",
-        }
-    }
-}
-
-/// The classes of failed lookups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The classes of failed lookups. Each has a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Class {
     /// The tag, digest or repository does not exist.
     NotFound,
     /// The registry denies access: 401 or 403.
     Denied,
-    /// The registry limits the number of requests: 429.
-    RateLimited,
-    /// The registry is not available: no connection, DNS, TLS, time-out, 5xx.
-    Unreachable,
-    /// The host can't read the name of the image, so no registry was asked. Hosts read no IPv6 addresses.
-    NoName,
-    /// Any other failure.
-    Unknown,
-    /// The host doesn't grant this policy a capability that the lookup needs. The registry did not fail.
-    NotGranted,
-    /// All lookups of the request were made already. The registry did not fail.
-    Limit,
+    /// Everything else.
+    NoAnswer,
 }
 
-/// Reads the text after a phrase: the class, and the HTTP status.
-type Reader = fn(&str) -> (Class, Option<u16>);
+/// The causes of failed lookups. Each has a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    NotFound,
+    Denied,
+    /// The registry limits the number of requests.
+    RateLimited,
+    /// There is no connection, no DNS, a TLS error, a time-out, or a 5xx.
+    Unreachable,
+    /// The registry was unreachable just before, so it was not asked again.
+    Away,
+    /// The host can't read the name of the image. Hosts read no IPv6 addresses.
+    NoName,
+    /// A node and the policy server read the host of the image in different ways.
+    AmbiguousHost,
+    /// The host doesn't grant lookups to this policy.
+    NotGranted,
+    /// All lookups of the request were made already.
+    Limit,
+    Unknown,
+}
 
-/// The phrases that decide the class. Source: the errors of `oci-client` 0.17 and of Kubewarden's policy-evaluator 0.32.
+impl Failure {
+    /// A lookup of this image that was not made.
+    pub(super) const fn new(cause: Cause, image: Reference<'_>) -> Self {
+        let has_digest = image.digest().is_some();
+        Self {
+            cause,
+            status: None,
+            has_digest,
+        }
+    }
+
+    /// A lookup of this image that failed, with the host's error text.
+    pub(super) fn read(text: &str, image: Reference<'_>) -> Self {
+        let (cause, status) = read(text);
+        Self {
+            status,
+            ..Self::new(cause, image)
+        }
+    }
+
+    /// The class of the failure.
+    pub(crate) const fn class(self) -> Class {
+        match self.cause {
+            Cause::NotFound => Class::NotFound,
+            Cause::Denied => Class::Denied,
+            _ => Class::NoAnswer,
+        }
+    }
+
+    /// Whether a registry was asked.
+    pub(crate) const fn was_asked(self) -> bool {
+        !matches!(
+            self.cause,
+            Cause::Away | Cause::NoName | Cause::AmbiguousHost | Cause::NotGranted | Cause::Limit
+        )
+    }
+
+    /// Whether no registry is at fault, but the name of the image or the number of images.
+    const fn is_of_request(self) -> bool {
+        matches!(
+            self.cause,
+            Cause::NoName | Cause::AmbiguousHost | Cause::Limit
+        )
+    }
+
+    /// Whether the same lookup may succeed later.
+    pub(crate) const fn is_momentary(self) -> bool {
+        !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
+    }
+
+    /// Whether `UseCached` differs from `KeepTag`. A digest names the same image wherever it comes from.
+    pub(crate) const fn can_use_cached(self) -> bool {
+        !self.is_of_request() && !self.has_digest
+    }
+
+    /// What is wrong, as a clause that follows the image.
+    pub(crate) fn problem(self) -> String {
+        let problem = match self.cause {
+            Cause::NotFound => "does not exist in its registry",
+            // The host writes the same text if the server failed that gives out tokens.
+            Cause::Denied if self.status == Some(401) => {
+                "does not exist, or can't be read with the policy server's credentials, or the token \
+                 server of its registry failed"
+            }
+            Cause::Denied => {
+                "does not exist, or can't be read with the policy server's credentials"
+            }
+            Cause::RateLimited => {
+                "can't be looked up, because its registry limits the rate of requests"
+            }
+            Cause::Unreachable => {
+                "can't be looked up, because the policy server gets no usable answer from its registry"
+            }
+            Cause::Away => {
+                "was not looked up, because the policy server just got no usable answer from its \
+                 registry"
+            }
+            Cause::NoName => "can't be looked up, because the policy server can't read its name",
+            Cause::AmbiguousHost => {
+                "was not looked up, because a node takes the text before its first slash for a \
+                 registry, and the policy server for a part of a Docker Hub repository"
+            }
+            Cause::NotGranted => {
+                "can't be looked up, because the policy server doesn't grant oci/v1/manifest_digest"
+            }
+            Cause::Limit => "was not looked up, because a request makes at most 20 lookups",
+            Cause::Unknown => "can't be looked up for a reason that this policy doesn't know",
+        };
+        let status = self.status.map(|status| format!(" (HTTP {status})"));
+        [problem, status.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// What a person can do about it.
+    pub(crate) const fn help(self) -> &'static str {
+        match self.cause {
+            Cause::NotFound if self.has_digest => "correct its digest or repository",
+            Cause::NotFound => "correct its tag or repository",
+            Cause::Denied => "correct its name, or give the PolicyServer a pull secret",
+            Cause::RateLimited => "try again later, or skip it with registry.skipImages",
+            Cause::Unreachable if self.status.is_some() => {
+                "try again later, or look for the cause in the policy server's log"
+            }
+            // The PolicyServer has to name a registry with its own certificate authority, and a registry
+            // without TLS.
+            Cause::Unreachable | Cause::Away => {
+                "try again later, or look for the cause in the policy server's log (TLS: \
+                 sourceAuthorities, HTTP: insecureSources)"
+            }
+            Cause::NoName => "skip it with registry.skipImages",
+            Cause::AmbiguousHost => "write its registry in lower case",
+            Cause::NotGranted => "add it to hostCapabilities of the PolicyServer",
+            Cause::Limit => "name fewer images in registry.images",
+            Cause::Unknown => "look at the policy server's log",
+        }
+    }
+}
+
+/// Reads the text after a phrase: the cause, and the HTTP status.
+type Reader = fn(&str) -> (Cause, Option<u16>);
+
+/// The phrases that decide the cause. Source: the errors of `oci-client` 0.17 and 0.18, and of Kubewarden's
+/// policy-evaluator 0.32.
 const PHRASES: [(&str, Reader); 7] = [
-    ("has not been granted access", |_| (Class::NotGranted, None)),
+    ("has not been granted access", |_| (Cause::NotGranted, None)),
     // The answer 401, whatever it says.
-    ("Not authorized:", |_| (Class::Denied, Some(401))),
-    ("error sending request for url", |_| (Class::Unreachable, None)),
-    ("Server error: url", of_status),
-    ("OCI API errors: [", |text| (of_message(text), None)),
-    ("invalid reference format", |_| (Class::NoName, None)),
-    ("repository name must", |_| (Class::NoName, None)),
+    ("Not authorized:", |_| (Cause::Denied, Some(401))),
+    ("error sending request for url", |_| {
+        (Cause::Unreachable, None)
+    }),
+    ("Server error: url", read_status),
+    ("OCI API errors: [", |text| (read_message(text), None)),
+    ("invalid reference format", |_| (Cause::NoName, None)),
+    ("repository name must", |_| (Cause::NoName, None)),
 ];
 
 /// The rest of an error that has a code and no message.
 const NO_MESSAGE: &str = "OCI API error: ]";
 
-/// Words in the message of a registry. The first that a message contains decides its class. They come from messages of
-/// distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and Artifact Registry.
-const WORDS: [(&str, Class); 23] = [
-    ("rate limit", Class::RateLimited),
-    ("too many requests", Class::RateLimited),
-    ("toomanyrequests", Class::RateLimited),
-    ("rate exceeded", Class::RateLimited),
-    ("not authorized", Class::Denied),
-    ("not have permission", Class::Denied),
-    ("may require 'docker login'", Class::Denied),
-    ("manifest unknown", Class::NotFound),
-    ("not known to registry", Class::NotFound),
-    ("not known to the registry", Class::NotFound),
-    ("name unknown", Class::NotFound),
-    ("not found", Class::NotFound),
-    ("does not exist", Class::NotFound),
-    ("was deleted", Class::NotFound),
-    ("failed to fetch \"", Class::NotFound),
-    ("access to the resource is denied", Class::Denied),
-    ("unauthorized", Class::Denied),
-    ("authentication required", Class::Denied),
-    ("unauthenticated request", Class::Denied),
-    ("authorization token has expired", Class::Denied),
-    ("denied", Class::Denied),
-    ("forbidden", Class::Denied),
-    ("service unavailable", Class::Unreachable),
+/// Words in the message of a registry. The first of the list that a message contains decides its cause.
+/// They come from messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and
+/// Artifact Registry.
+const WORDS: [(&str, Cause); 25] = [
+    ("rate limit", Cause::RateLimited),
+    ("too many requests", Cause::RateLimited),
+    ("toomanyrequests", Cause::RateLimited),
+    ("rate exceeded", Cause::RateLimited),
+    ("quota exceeded", Cause::RateLimited),
+    ("limit exceeded", Cause::RateLimited),
+    ("retry-after", Cause::RateLimited),
+    ("not authorized", Cause::Denied),
+    ("not have permission", Cause::Denied),
+    ("may require 'docker login'", Cause::Denied),
+    ("manifest unknown", Cause::NotFound),
+    ("not known to registry", Cause::NotFound),
+    ("not known to the registry", Cause::NotFound),
+    ("name unknown", Cause::NotFound),
+    ("not found", Cause::NotFound),
+    ("does not exist", Cause::NotFound),
+    ("was deleted", Cause::NotFound),
+    ("failed to fetch \"", Cause::NotFound),
+    ("access to the resource is denied", Cause::Denied),
+    ("unauthorized", Cause::Denied),
+    ("authentication required", Cause::Denied),
+    ("unauthenticated request", Cause::Denied),
+    ("authorization token has expired", Cause::Denied),
+    ("denied", Cause::Denied),
+    ("forbidden", Cause::Denied),
 ];
 
-impl Class {
-    /// The name of the class in the audit annotation `lookups`.
-    pub(crate) const fn id(self) -> &'static str {
-        match self {
-            Self::NotFound => "notFound",
-            Self::Denied => "denied",
-            Self::RateLimited => "rateLimited",
-            Self::Unreachable => "unreachable",
-            Self::NoName | Self::Unknown => "unknown",
-            Self::NotGranted => "notGranted",
-            Self::Limit => "limit",
-        }
-    }
-}
-
-/// The class of a host's error text, and the HTTP status in it. The phrase that comes first decides, because the registry's
-/// own message comes later and can contain any other phrase.
-fn classify(text: &str) -> (Class, Option<u16>) {
+/// The cause in a host's error text, and the HTTP status. The phrase that comes first decides, because the
+/// registry's own message comes later and can contain any other phrase.
+fn read(text: &str) -> (Cause, Option<u16>) {
     let found = PHRASES.into_iter().filter_map(|(phrase, read)| {
         let (before, after) = text.split_once(phrase)?;
         Some((before.len(), read, after))
     });
     let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Class::Unknown, None), |(_, read, after)| read(after))
+    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after))
 }
 
 /// Reads a text such as ` …, code: 404, message: …`.
-fn of_status(text: &str) -> (Class, Option<u16>) {
-    let status = text.split_once(", code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    let class = match status {
-        Some(401 | 403) => Class::Denied,
-        Some(404) => Class::NotFound,
-        Some(429) => Class::RateLimited,
-        Some(500..=599) => Class::Unreachable,
-        _ => Class::Unknown,
+fn read_status(text: &str) -> (Cause, Option<u16>) {
+    let code = text
+        .split_once(", code: ")
+        .and_then(|(_, rest)| rest.get(..3));
+    let status = code.and_then(|code| code.parse().ok());
+    let cause = match status {
+        Some(401 | 403) => Cause::Denied,
+        Some(404) => Cause::NotFound,
+        Some(429) => Cause::RateLimited,
+        Some(500..=599) => Cause::Unreachable,
+        _ => Cause::Unknown,
     };
-    (class, status)
+    (cause, status)
 }
 
-/// Reads the first line of a registry's message. `oci-client` doesn't print the registry's error code, so an error without a
-/// message could have any code. Nearly always it is the code of something that doesn't exist.
-fn of_message(text: &str) -> Class {
+/// Reads the first line of a registry's message. Older hosts don't print the registry's error code, so an
+/// error without a message could have any code. Nearly always it is the code of something that doesn't
+/// exist.
+fn read_message(text: &str) -> Cause {
     if text.starts_with(NO_MESSAGE) {
-        return Class::NotFound;
+        return Cause::NotFound;
     }
-    let message = text.lines().next().unwrap_or_default().to_ascii_lowercase().replace('_', " ");
+    let line = text.lines().next().unwrap_or_default();
+    let message = line.to_ascii_lowercase().replace('_', " ");
     let mut words = WORDS.into_iter();
-    words.find(|(word, _)| message.contains(word)).map_or(Class::Unknown, |(_, class)| class)
+    let found = words.find(|(word, _)| message.contains(word));
+    found.map_or(Cause::Unknown, |(_, cause)| cause)
 }

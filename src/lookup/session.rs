@@ -1,94 +1,70 @@
 //! The lookups of one request: their limit, and what prevents more of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use oci_spec::image::ImageIndex;
-
-use super::{Class, Client, Failure};
-use crate::image::is_digest;
+use super::failure::Cause;
+use super::{Client, Failure};
+use crate::image::{Reference, is_digest};
 
 /// The largest number of lookups in one request.
 const LOOKUPS_MAX: usize = 20;
-/// The host capability for digests, as `hostCapabilities` of a `PolicyServer` names it.
-const MANIFEST_DIGEST: &str = "oci/v1/manifest_digest";
-/// The host capability for indexes.
-const OCI_MANIFEST: &str = "oci/v1/oci_manifest";
-
-/// An image to ask for.
-#[derive(Clone, Copy)]
-pub(crate) struct Question<'q> {
-    /// The normalised image.
-    pub(crate) image: &'q str,
-    /// The registry's host, in the form in which hosts are compared.
-    pub(crate) registry: &'q str,
-}
 
 /// The lookups of one request.
 pub(crate) struct Session<'c> {
     client: &'c mut dyn Client,
-    /// The answers, so that no image is asked for twice.
-    answers: BTreeMap<String, Result<String, Failure>>,
-    /// The registries that gave no answer.
+    /// How many lookups were made.
+    made: usize,
+    /// The hosts of the registries that gave no answer, in the form in which hosts are compared.
     away: BTreeSet<String>,
-    /// The capabilities that the host refuses.
-    refused: BTreeSet<&'static str>,
+    /// Whether the host doesn't grant lookups.
+    is_refused: bool,
 }
 
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
     pub(crate) fn new(client: &'c mut dyn Client) -> Self {
-        Self { client, answers: BTreeMap::new(), away: BTreeSet::new(), refused: BTreeSet::new() }
+        Self {
+            client,
+            made: 0,
+            away: BTreeSet::new(),
+            is_refused: false,
+        }
     }
 
-    /// Asks for the digest of an image. This is one lookup.
+    /// Asks for the digest of an image.
     ///
     /// # Errors
     /// The lookup failed, or it was not made.
-    pub(crate) fn digest(&mut self, question: Question<'_>) -> Result<String, Failure> {
-        if let Some(answer) = self.answers.get(question.image) {
-            return answer.clone();
+    pub(crate) fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
+        let fail = |cause| Failure::new(cause, image);
+        if image.has_ambiguous_host() {
+            return Err(fail(Cause::AmbiguousHost));
         }
-        self.may_ask(question, MANIFEST_DIGEST)?;
-        if self.answers.len() == LOOKUPS_MAX {
-            return Err(Failure::not_asked(Class::Limit, MANIFEST_DIGEST));
+        if self.is_refused {
+            return Err(fail(Cause::NotGranted));
         }
-        // An answer that is no digest is not understood.
-        let digest = self.client.digest(question.image);
-        let checked = digest.and_then(|digest| if is_digest(&digest) { Ok(digest) } else { Err(String::new()) });
-        let answer = checked.map_err(|text| self.failed(question, &text, MANIFEST_DIGEST));
-        self.answers.insert(question.image.to_owned(), answer.clone());
-        answer
-    }
-
-    /// Asks for the index of an image, as a part of the lookup of its digest.
-    ///
-    /// # Errors
-    /// The host got no index from the registry.
-    pub(crate) fn index(&mut self, question: Question<'_>) -> Result<Option<ImageIndex>, Failure> {
-        self.may_ask(question, OCI_MANIFEST)?;
-        let index = self.client.index(question.image);
-        index.map_err(|text| self.failed(question, &text, OCI_MANIFEST))
-    }
-
-    fn may_ask(&self, question: Question<'_>, capability: &'static str) -> Result<(), Failure> {
-        if self.refused.contains(capability) {
-            return Err(Failure::not_asked(Class::NotGranted, capability));
+        if self.away.contains(&*image.registry()) {
+            return Err(fail(Cause::Away));
         }
-        if self.away.contains(question.registry) {
-            return Err(Failure::not_asked(Class::Unreachable, capability));
+        if self.made >= LOOKUPS_MAX {
+            return Err(fail(Cause::Limit));
         }
-        Ok(())
-    }
-
-    /// Classifies an error. Remembers a registry that gives no answer, or a capability that the host refuses.
-    fn failed(&mut self, question: Question<'_>, text: &str, capability: &'static str) -> Failure {
-        let failure = Failure::of(text, capability);
-        if failure.class == Class::Unreachable {
-            self.away.insert(question.registry.to_owned());
+        // The host's settings know registries by their written names.
+        let written = image.with_version(&image.repository());
+        let text = match self.client.digest(&written) {
+            Ok(digest) if is_digest(&digest) => {
+                self.made = self.made.saturating_add(1);
+                return Ok(digest);
+            }
+            Ok(_) => String::new(),
+            Err(text) => text,
+        };
+        let failure = Failure::read(&text, image);
+        self.made = self.made.saturating_add(usize::from(failure.was_asked()));
+        self.is_refused |= failure.cause == Cause::NotGranted;
+        if failure.cause == Cause::Unreachable {
+            self.away.insert(image.registry().into_owned());
         }
-        if failure.class == Class::NotGranted {
-            self.refused.insert(capability);
-        }
-        failure
+        Err(failure)
     }
 }

@@ -15,7 +15,11 @@ pub(crate) enum List {
 
 impl List {
     /// The lists of containers.
-    pub(crate) const CONTAINERS: [Self; 3] = [Self::InitContainers, Self::Containers, Self::EphemeralContainers];
+    pub(crate) const CONTAINERS: [Self; 3] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+    ];
 
     /// The list's name in the Pod spec.
     pub(crate) const fn name(self) -> &'static str {

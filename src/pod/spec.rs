@@ -3,8 +3,12 @@
 use serde_json::Value;
 
 use super::List;
-use super::nodes::Nodes;
-use crate::json::{self, Wrong};
+use crate::json::{self, Wrong, lenient_list, lenient_string};
+
+/// The label of a node with the name of its operating system, and the older name of this label.
+const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+/// The name of Windows in `spec.os.name` and in these labels.
+const WINDOWS: &str = "windows";
 
 /// A Pod spec.
 #[derive(Clone, Copy, Debug)]
@@ -35,25 +39,33 @@ impl<'o> Spec<'o> {
     /// The entries of a list.
     ///
     /// # Errors
-    /// The list is none.
-    pub(crate) fn list(&self, list: List) -> Result<&'o [Value], Wrong<'o>> {
+    /// The value is no list.
+    pub(crate) fn entries(&self, list: List) -> Result<&'o [Value], Wrong<'o>> {
         json::list(self.value, list.name())
     }
 
     /// The names of the volumes.
     pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
-        json::elements(self.value, List::Volumes.name()).iter().filter_map(|volume| json::text(volume, "name"))
+        let volumes = lenient_list(self.value, List::Volumes.name()).iter();
+        volumes.filter_map(|volume| lenient_string(volume, "name"))
     }
 
-    /// Whether the Pod's containers are always started again, so that its work is never half done. `Always` is also the
-    /// default.
+    /// Whether the Pod's containers are always started again, so that its work is never half done.
+    /// `Always` is also the default.
     pub(crate) fn restarts_always(&self) -> bool {
         matches!(self.restart_policy, None | Some("" | "Always"))
     }
 
-    /// The field because of which many of the Pod's nodes can't mount image volumes: a user namespace (containerd before
-    /// 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata Containers, kata-containers#13749, and gVisor,
-    /// gvisor#14471).
+    /// Whether the Pod asks for Windows: in `spec.os.name` or in its `nodeSelector`.
+    pub(crate) fn asks_for_windows(&self) -> bool {
+        let selector = self.value.get("nodeSelector");
+        let asks = |label: &str| lenient_string(selector?, label).filter(|os| *os == WINDOWS);
+        self.os_name == Some(WINDOWS) || OS_LABELS.into_iter().any(|label| asks(label).is_some())
+    }
+
+    /// The field because of which many of the Pod's nodes can't mount image volumes: a user namespace
+    /// (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata Containers,
+    /// kata-containers#13749, and gVisor, gvisor#14471).
     pub(crate) fn refuses_image_volumes(&self) -> Option<&'static str> {
         if self.host_users == Some(false) {
             return Some("hostUsers: false");
@@ -62,44 +74,13 @@ impl<'o> Spec<'o> {
         has_class.then_some("runtimeClassName")
     }
 
-    /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu, memory or huge pages. These
-    /// are the only resources that a Pod can have as a whole. Source: `IsSupportedPodLevelResource` in
-    /// `pkg/apis/core/v1/helper/helpers.go`.
+    /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu, memory
+    /// or huge pages. These are the only resources that a Pod can have as a whole. Source:
+    /// `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
     pub(crate) fn has_resources(&self) -> bool {
-        let lists = ["requests", "limits"].map(|key| self.value.get("resources")?.get(key)?.as_object());
-        let mut names = lists.into_iter().flatten().flat_map(|resources| resources.keys());
+        let lists = ["requests", "limits"];
+        let lists = lists.map(|key| self.value.get("resources")?.get(key)?.as_object());
+        let mut names = lists.into_iter().flatten().flat_map(|list| list.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
-
-    /// The nodes that the Pod asks for.
-    pub(crate) fn nodes(&self) -> Nodes<'o> {
-        Nodes::of(self.value, self.os_name)
-    }
-}
-
-/// A volume that a container mounts, or uses as a device.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mount<'o> {
-    /// The name of the volume.
-    pub(crate) volume: &'o str,
-    /// The path at which the container sees the volume.
-    pub(crate) path: &'o str,
-    /// Whether it is used as a device.
-    pub(crate) is_device: bool,
-}
-
-/// The mounts and the devices of a container.
-///
-/// # Errors
-/// A value has a wrong shape.
-pub(crate) fn mounts(container: &Value) -> Result<Vec<Mount<'_>>, Wrong<'_>> {
-    let mut mounts = Vec::new();
-    for (list, path, is_device) in [("volumeMounts", "mountPath", false), ("volumeDevices", "devicePath", true)] {
-        for mount in json::list(container, list)? {
-            let volume = json::string(mount, "name")?.unwrap_or_default();
-            let path = json::string(mount, path)?.unwrap_or_default();
-            mounts.push(Mount { volume, path, is_device });
-        }
-    }
-    Ok(mounts)
 }

@@ -13,7 +13,9 @@ pub(crate) enum Kind {
     PodTemplate,
     /// batch/v1 `CronJob`
     CronJob,
-    /// apps/v1 Deployment, `StatefulSet`, `DaemonSet`, `ReplicaSet`; batch/v1 Job; v1 `ReplicationController`
+    /// batch/v1 Job
+    Job,
+    /// apps/v1 Deployment, `StatefulSet`, `DaemonSet`, `ReplicaSet`; v1 `ReplicationController`
     Workload,
 }
 
@@ -25,8 +27,8 @@ impl Kind {
             ("", "Pod") => Self::Pod,
             ("", "PodTemplate") => Self::PodTemplate,
             ("batch", "CronJob") => Self::CronJob,
+            ("batch", "Job") => Self::Job,
             ("", "ReplicationController")
-            | ("batch", "Job")
             | ("apps", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet") => Self::Workload,
             _ => return None,
         })
@@ -37,7 +39,7 @@ impl Kind {
         match self {
             Self::Pod => "spec",
             Self::PodTemplate => "template.spec",
-            Self::Workload => "spec.template.spec",
+            Self::Workload | Self::Job => "spec.template.spec",
             Self::CronJob => "spec.jobTemplate.spec.template.spec",
         }
     }
@@ -47,13 +49,16 @@ impl Kind {
     /// # Errors
     /// A value on the path to the Pod spec is missing or is no object.
     pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
-        self.spec_path().split('.').try_fold(object, |value, key| required(value, key))
+        self.spec_path()
+            .split('.')
+            .try_fold(object, |value, key| required(value, key))
     }
 
     /// The pod template of an object of another kind than Pod. None if there is none.
     pub(super) fn template(self, object: &Value) -> Option<&Value> {
         let (path, _) = self.spec_path().rsplit_once('.')?;
-        path.split('.').try_fold(object, |value, key| value.get(key))
+        path.split('.')
+            .try_fold(object, |value, key| value.get(key))
     }
 }
 
@@ -77,7 +82,9 @@ impl Operation {
             (Kind::Pod, "CREATE", "") => Self::PodCreate,
             (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
             (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralUpdate,
-            (Kind::Pod, ..) => return None,
+            // The images and pull policies of a Job can't change. Kueue suspends a Job and then restores
+            // its node selector: after a rejection, the quota would stay taken.
+            (Kind::Pod, ..) | (Kind::Job, "UPDATE", _) => return None,
             (_, "CREATE" | "UPDATE", "") => Self::Template,
             _ => return None,
         })

@@ -4,12 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::json::{self, Wrong};
 
-/// The annotation of a repaired Pod that lists what this policy changed.
-pub(crate) const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
-
-/// The annotation of a Pod that lists what this policy found and did not repair.
-pub(crate) const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
-
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
@@ -53,7 +47,10 @@ impl<'o> Metadata<'o> {
 
     /// The annotations.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
-        self.annotations.into_iter().flatten().map(|(key, value)| (&**key, value))
+        self.annotations
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (&**key, value))
     }
 
     /// An annotation. None if it is missing or no string.
@@ -63,11 +60,13 @@ impl<'o> Metadata<'o> {
 
     /// Whether the object has the annotation of a mirror Pod.
     pub(super) fn is_mirror(&self) -> bool {
-        self.annotations.is_some_and(|annotations| annotations.contains_key(MIRROR_ANNOTATION))
+        self.annotations
+            .is_some_and(|annotations| annotations.contains_key(MIRROR_ANNOTATION))
     }
 
     /// Whether an annotation gives a container an `AppArmor` profile.
     pub(crate) fn has_app_armor_profile(&self, container: &str) -> bool {
-        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat()).is_some()
+        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat())
+            .is_some()
     }
 }

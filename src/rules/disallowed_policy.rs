@@ -3,23 +3,29 @@
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
-use crate::request::Operation;
 
-/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are immutable, so
-/// there is no repair.
+/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are
+/// immutable, so there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
-    let is_immutable = examination.request.operation == Operation::PodUpdate;
-    let places = examination.places.iter_mut().enumerate();
-    for (index, place) in places.filter(|(_, place)| place.takes_part()) {
-        let Some(disallowed) = disallowed(place, is_immutable) else { continue };
-        let effect = match disallowed.allowed {
-            Some(allowed) if !is_immutable => {
-                place.policy.set(allowed, Rule::DisallowedPolicy);
-                Effect::Repairable
-            }
-            _ => Effect::NotRepairable,
+    for (index, place) in examination.places.iter_mut().enumerate() {
+        if !place.takes_part() {
+            continue;
+        }
+        let Some(disallowed) = disallowed(place) else {
+            continue;
         };
-        examination.findings.add(index, Rule::DisallowedPolicy, Subject::PullPolicy, effect, disallowed);
+        let allowed = disallowed.allowed;
+        let set = |allowed| place.policy.set(allowed, Rule::DisallowedPolicy);
+        let is_repaired = allowed.is_some_and(set);
+        let effect = if is_repaired {
+            Effect::Repairable
+        } else {
+            Effect::NotRepairable
+        };
+        let subject = Subject::PullPolicy(allowed);
+        examination
+            .findings
+            .add(index, Rule::DisallowedPolicy, subject, effect, disallowed);
     }
 }
 
@@ -30,16 +36,20 @@ struct Disallowed<'o> {
     by: Vec<(&'static str, &'o Pattern)>,
     /// The pull policy to set instead. None if none is known to be right.
     allowed: Option<PullPolicy>,
-    /// Whether the Pod exists already.
-    is_immutable: bool,
 }
 
 /// Whether the settings disallow the pull policy of a place.
-fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o>> {
+fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
     let settings = place.settings;
-    let require = settings.require_always.map(|pattern| ("images.requireAlways", pattern));
-    let forbid = settings.forbid_always.map(|pattern| ("images.forbidAlways", pattern));
-    let never = settings.forbid_never.map(|pattern| ("images.forbidNever", pattern));
+    let require = settings
+        .require_always
+        .map(|pattern| ("images.requireAlways", pattern));
+    let forbid = settings
+        .forbid_always
+        .map(|pattern| ("images.forbidAlways", pattern));
+    let never = settings
+        .forbid_never
+        .map(|pattern| ("images.forbidNever", pattern));
     let (by, allowed) = match (require, forbid, place.policy.now) {
         (Some(require), Some(forbid), _) => (vec![require, forbid], None),
         (Some(_), None, PullPolicy::Always) => return None,
@@ -48,31 +58,38 @@ fn disallowed<'o>(place: &Place<'o>, is_immutable: bool) -> Option<Disallowed<'o
         (None, _, PullPolicy::Never) => (vec![never?], None),
         (None, ..) => return None,
     };
-    Some(Disallowed { by, allowed, is_immutable })
+    Some(Disallowed { by, allowed })
 }
 
 impl Reason for Disallowed<'_> {
     fn problem(&self, place: &Place<'_>) -> String {
-        let settings = self.by.iter().map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
+        let settings = self
+            .by
+            .iter()
+            .map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
         let settings: Vec<String> = settings.collect();
         format!("{} but {}", place.pulls(), settings.join(" and "))
     }
 
     fn help(&self, place: &Place<'_>) -> String {
         match self.allowed {
-            Some(allowed) if self.is_immutable => {
-                format!("a Pod's pull policies can't change, so create it anew with {}", allowed.as_str())
+            Some(allowed) if place.policy.is_immutable => {
+                format!(
+                    "a Pod's pull policies can't change, so create it anew with {}",
+                    allowed.as_str()
+                )
             }
             Some(_) => place.set_policy(),
-            None if self.by.len() > 1 => "take one of the two patterns out of this policy's settings".to_owned(),
+            None if self.by.len() > 1 => {
+                "take one of the two patterns out of this policy's settings".to_owned()
+            }
             None => {
-                format!("set {} to IfNotPresent if a registry has this image", place.shown_name())
+                format!(
+                    "set {} to IfNotPresent if a registry has this image",
+                    place.shown_name()
+                )
             }
         }
-    }
-
-    fn expected(&self) -> Option<String> {
-        self.allowed.map(|allowed| allowed.as_str().to_owned())
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {

@@ -8,28 +8,27 @@ use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject
 use crate::image::Invalid;
 use crate::request::Operation;
 
-/// Reports the images that can't be pulled. An empty image in a pod template is left to the API server, because a
-/// controller may fill it in.
-pub(super) fn find(examination: &mut Examination<'_>) {
-    let images = &examination.settings.images;
-    let refuses_ids = !images.require_always.is_empty() || !images.forbid_never.is_empty();
+/// Reports the images that can't be pulled. An empty image in a pod template is left to the API server,
+/// because a controller may fill it in.
+pub(super) fn report(examination: &mut Examination<'_>) {
     let spec = examination.request.kind.spec_path();
     let is_template = examination.request.operation == Operation::Template;
-    for (index, place) in examination.places.iter_mut().enumerate() {
-        if !place.is_examined || place.role == Role::Exempt {
+    for (index, place) in examination.places.iter().enumerate() {
+        if !place.is_examined || place.role != Role::Invalid {
             continue;
         }
-        let mistake = match &place.reference {
+        let mistake = match place.reference {
             Err(Invalid::Empty) if is_template => continue,
-            Err(invalid) => Mistake::Invalid(*invalid),
-            Ok(image) if refuses_ids && image.is_image_id() => Mistake::ImageId,
-            Ok(_) => continue,
+            Err(invalid) => Mistake::Invalid(invalid),
+            Ok(_) => Mistake::ImageId,
         };
-        place.role = Role::Invalid;
         let entry = place.list.path(spec, place.index());
         let path = [&entry, ".", place.list.image_path()].concat();
-        let invalid = InvalidImage { path, mistake };
-        examination.findings.add(index, Rule::InvalidImage, Subject::Image, Effect::NotRepairable, invalid);
+        let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
+        let reason = InvalidImage { path, mistake };
+        examination
+            .findings
+            .add(index, Rule::InvalidImage, subject, effect, reason);
     }
 }
 
@@ -55,7 +54,10 @@ impl Reason for InvalidImage {
         match self.mistake {
             Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
             Mistake::Invalid(invalid) => {
-                format!("{name} has the invalid image \"{image}\" in {path}, because {}", invalid.problem())
+                format!(
+                    "{name} has the invalid image \"{image}\" in {path}, because {}",
+                    invalid.problem()
+                )
             }
             Mistake::ImageId => format!(
                 "{name} has the image ID {image} in {path}, and images.requireAlways or images.forbidNever may name its image"

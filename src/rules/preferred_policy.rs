@@ -5,22 +5,26 @@
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
-use crate::request::Operation;
 
 /// Raises the pull policies. An image with a digest never changes, so it keeps `IfNotPresent`.
 pub(super) fn raise(examination: &mut Examination<'_>) {
-    if examination.request.operation == Operation::PodUpdate {
-        return;
-    }
-    let places = examination.places.iter_mut().enumerate();
-    for (index, place) in places.filter(|(_, place)| place.takes_part()) {
-        let may_be_always = place.policy.now == PullPolicy::IfNotPresent
+    for (index, place) in examination.places.iter_mut().enumerate() {
+        let can_change = place
+            .reference
+            .is_ok_and(|image| image.digest().is_none() && !image.is_image_id());
+        if place.takes_part()
+            && can_change
+            && place.policy.now == PullPolicy::IfNotPresent
             && place.settings.forbid_always.is_none()
-            && place.reference.is_ok_and(|image| image.digest().is_none() && !image.is_image_id());
-        if let Some(pattern) = place.settings.prefer_always.filter(|_| may_be_always) {
-            place.policy.set(PullPolicy::Always, Rule::PreferredPolicy);
+            && let Some(pattern) = place.settings.prefer_always
+            && place.policy.set(PullPolicy::Always, Rule::PreferredPolicy)
+        {
+            let subject = Subject::PullPolicy(Some(PullPolicy::Always));
             let reason = NotPreferred(pattern);
-            examination.findings.add(index, Rule::PreferredPolicy, Subject::PullPolicy, Effect::Preference, reason);
+            let effect = Effect::Preference;
+            examination
+                .findings
+                .add(index, Rule::PreferredPolicy, subject, effect, reason);
         }
     }
 }
@@ -31,7 +35,11 @@ struct NotPreferred<'o>(&'o Pattern);
 
 impl Reason for NotPreferred<'_> {
     fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} but images.preferAlways has {}", place.pulls(), self.0.as_str())
+        format!(
+            "{} but images.preferAlways has {}",
+            place.pulls(),
+            self.0.as_str()
+        )
     }
 
     fn help(&self, place: &Place<'_>) -> String {

@@ -1,154 +1,138 @@
-//! *weak-check*: the strongest of an image's checks has to be at least as strong as the guarded places that start after it.
+//! *weak-check*: an image check has to be at least as strong as every place with the same image that
+//! starts after its pull, other image checks apart.
 //!
-//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then asks the registry. If the
-//! registry fails, the container hangs in `ImagePullBackOff` (agent-stack-k8s#846).
+//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then asks
+//! the registry. If the registry fails, the container hangs in `ImagePullBackOff`
+//! (agent-stack-k8s#846). Each check is measured by itself, because each can pass on an old image.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::examination::{Effect, Examination, Followers, Moment, Place, Reason, Role, Rule, Subject, Work};
+use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Start, Subject};
 use crate::image::PullPolicy;
-use crate::pod::List;
-use crate::shown::shown;
+
+/// A pull policy, and the index of the place that has it. The greatest is the strongest, and among
+/// equals the first of the Pod.
+type Pull = (PullPolicy, Reverse<usize>);
 
 /// Raises the checks that are too weak. `images` has the indexes of the places with each image.
 pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
-    let work = examination.work();
     for places in images {
-        let checks = || examination.with_role(places, Role::Check).map(|(_, check)| check);
-        if checks().any(|check| check.gates(work)) {
-            raise_gating(examination, places, work);
-        } else if checks().next().is_some() {
-            raise_earlier(examination, places);
+        for (check, strongest) in strongest_after_checks(examination, places) {
+            raise_to(examination, check, strongest);
         }
     }
 }
 
-/// Raises the first of the checks that gate the Pod, if all of them are weaker than a guarded place.
-fn raise_gating(examination: &mut Examination<'_>, places: &[usize], work: Work) {
-    let checks = || examination.with_role(places, Role::Check);
-    let gating = || checks().filter(|(_, check)| check.gates(work));
-    let strongest = gating().map(|(_, check)| check.policy.now).max();
-    let first = gating().next().map(|(index, _)| index);
-    // Of several maxima, `max_by_key` returns the last.
-    let guarded = examination.with_role(places, Role::Guarded).rev().max_by_key(|(_, place)| place.policy.now);
-    if let (Some(first), Some((guarded, place))) = (first, guarded)
-        && strongest < Some(place.policy.now)
-    {
-        raise_to(examination, first, guarded);
+/// The index of each check of an image, with the strongest pull of this image that starts after it.
+fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
+    let is_check = |(_, place): (usize, &Place<'_>)| place.role == Role::Check;
+    if !examination.at(places).any(is_check) {
+        return Vec::new();
     }
+    let mut after_checks = on_apps(examination, places);
+    // From the last moment to the first: a check comes directly behind the places that start after it.
+    let mut backwards = Vec::new();
+    for (index, place) in examination.at(places) {
+        let is_check = place.role == Role::Check;
+        let moment = if is_check {
+            place.start.followed_from()
+        } else {
+            place.start.moment()
+        };
+        backwards.extend(moment.map(|moment| (Reverse(moment), is_check, index, place.policy.now)));
+    }
+    backwards.sort_unstable();
+    let mut strongest: Option<Pull> = None;
+    for (_, is_check, index, policy) in backwards {
+        if is_check {
+            after_checks.extend(strongest.map(|strongest| (index, strongest)));
+        } else {
+            strongest = strongest.max(Some((policy, Reverse(index))));
+        }
+    }
+    after_checks
 }
 
-/// Compares each guarded place with the checks that it starts after, the strongest place first, equals in the order of the
-/// Pod. None of the checks gates the Pod.
-fn raise_earlier(examination: &mut Examination<'_>, places: &[usize]) {
-    let checks = Checks::of(examination, places);
-    let with_policy = |policy| {
-        let guarded = examination.with_role(places, Role::Guarded);
-        guarded.filter(move |(_, place)| place.policy.now == policy).map(|(index, _)| index)
-    };
-    let guarded: Vec<usize> = PullPolicy::STRONGEST_FIRST.into_iter().flat_map(with_policy).collect();
-    // The moment from which on everything starts after a raised check, which is strong enough for all later places of this
-    // loop.
-    let mut raised_from: Option<Moment> = None;
-    for index in guarded {
-        let Some(place) = examination.places.get(index) else { continue };
-        let starts_after = |from| place.start.moment >= Some(from);
-        if raised_from.is_some_and(starts_after) {
+/// The checks that only app containers mount. After such a check start the app containers that mount it,
+/// and the volumes that only such containers mount.
+fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
+    let mut checks = BTreeMap::new();
+    // The pulls, by the app containers that they start with. Many volumes can be on the same containers.
+    let mut pulls: BTreeMap<&[usize], Pull> = BTreeMap::new();
+    for index in places {
+        let Some(place) = examination.places.get(*index) else {
             continue;
+        };
+        let apps = match place.start {
+            Start::App => std::slice::from_ref(index),
+            Start::VolumeOfApps { .. } => &*place.mounted_by,
+            _ => continue,
+        };
+        if place.role == Role::Check {
+            checks.insert(&*place.name, (*index, place));
+        } else {
+            let pull = (place.policy.now, Reverse(*index));
+            pulls
+                .entry(apps)
+                .and_modify(|strongest| *strongest = pull.max(*strongest))
+                .or_insert(pull);
         }
-        let pulled = checks.pulled_before(place);
-        let mounted = || checks.mounted_by(place);
-        let policies = mounted().filter_map(|check| Some(examination.places.get(check)?.policy.now));
-        let strongest = policies.chain(pulled.map(|pulled| pulled.strongest)).max();
-        // Init containers come before volumes among the places, so the smallest index is that of the first check.
-        let first = mounted().chain(pulled.map(|pulled| pulled.first)).min();
-        let Some(first) = first.filter(|_| strongest < Some(place.policy.now)) else { continue };
-        if let Some(Followers::From(from)) = examination.places.get(first).map(|check| check.start.followers) {
-            raised_from = raised_from.into_iter().chain([from]).min();
-        }
-        raise_to(examination, first, index);
     }
-}
-
-/// Raises a check to the pull policy of a guarded place.
-fn raise_to(examination: &mut Examination<'_>, check: usize, guarded: usize) {
-    let Some(guarded) = examination.places.get(guarded) else { return };
-    let weak = Weak { guarded: guarded.name.to_string(), needed: guarded.policy.now };
-    if let Some(check) = examination.places.get_mut(check) {
-        check.policy.set(weak.needed, Rule::WeakCheck);
-    }
-    examination.findings.add(check, Rule::WeakCheck, Subject::PullPolicy, Effect::Repairable, weak);
-}
-
-/// The checks of one image.
-struct Checks {
-    /// Those that init containers pull. Each entry also stands for the entries before it, which have earlier moments.
-    pulled: Vec<Pulled>,
-    /// The volumes that only app containers mount, by name.
-    on_apps: BTreeMap<String, usize>,
-}
-
-/// Checks after which everything starts from a moment on.
-#[derive(Clone, Copy)]
-struct Pulled {
-    from: Moment,
-    /// The smallest index.
-    first: usize,
-    /// The strongest pull policy.
-    strongest: PullPolicy,
-}
-
-impl Checks {
-    fn of(examination: &Examination<'_>, places: &[usize]) -> Self {
-        let (mut by_moment, mut on_apps) = (BTreeMap::new(), BTreeMap::new());
-        for (index, check) in examination.with_role(places, Role::Check) {
-            match check.start.followers {
-                Followers::From(from) => {
-                    by_moment.insert((from, index), check.policy.now);
-                }
-                Followers::Mounting { .. } => {
-                    on_apps.insert(check.name.to_string(), index);
-                }
-                Followers::None => {}
+    let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
+    for (apps, pull) in pulls {
+        let first = apps
+            .first()
+            .and_then(|index| examination.places.get(*index));
+        let volumes = first.into_iter().flat_map(Place::mounted_volumes);
+        for (check, volume) in volumes.filter_map(|volume| checks.get(volume)) {
+            if apps
+                .iter()
+                .all(|app| volume.mounted_by.binary_search(app).is_ok())
+            {
+                strongest
+                    .entry(*check)
+                    .and_modify(|other| *other = pull.max(*other))
+                    .or_insert(pull);
             }
         }
-        let mut pulled: Vec<Pulled> = Vec::new();
-        for ((from, index), policy) in by_moment {
-            let before = pulled.last().copied().unwrap_or(Pulled { from, first: index, strongest: policy });
-            let (first, strongest) = (before.first.min(index), before.strongest.max(policy));
-            pulled.push(Pulled { from, first, strongest });
-        }
-        Self { pulled, on_apps }
     }
+    strongest.into_iter().collect()
+}
 
-    /// The checks of init containers after which a place starts.
-    fn pulled_before(&self, place: &Place<'_>) -> Option<Pulled> {
-        let starts_after = |pulled: &Pulled| Some(pulled.from) <= place.start.moment;
-        let count = self.pulled.partition_point(starts_after);
-        self.pulled.get(count.checked_sub(1)?).copied()
-    }
-
-    /// The checks that only app containers mount, this one among them.
-    fn mounted_by(&self, place: &Place<'_>) -> impl Iterator<Item = usize> {
-        let is_app = place.list == List::Containers;
-        let volumes = place.mounted_volumes().filter(move |_| is_app);
-        volumes.filter_map(|volume| self.on_apps.get(volume).copied())
+/// Raises a check, if it is weaker than this pull.
+fn raise_to(examination: &mut Examination<'_>, check: usize, (needed, Reverse(strongest)): Pull) {
+    let Some(strongest) = examination.places.get(strongest) else {
+        return;
+    };
+    let weak = Weak {
+        strongest: strongest.shown_name().into_owned(),
+        needed,
+    };
+    if let Some(place) = examination.places.get_mut(check)
+        && place.policy.now < needed
+        && place.policy.set(needed, Rule::WeakCheck)
+    {
+        let subject = Subject::PullPolicy(Some(needed));
+        examination
+            .findings
+            .add(check, Rule::WeakCheck, subject, Effect::Repairable, weak);
     }
 }
 
-/// A guarded place has a stronger pull policy than its checks.
+/// A place that starts after a check is stronger than the check.
 #[derive(Debug)]
 struct Weak {
-    /// The name of the guarded place.
-    guarded: String,
+    /// The name of the place, as a sentence shows it.
+    strongest: String,
     /// Its pull policy.
     needed: PullPolicy,
 }
 
 impl Reason for Weak {
     fn problem(&self, place: &Place<'_>) -> String {
-        let (guarded, needed) = (shown(&self.guarded), self.needed.as_str());
-        format!("{} but {guarded} pulls it with {needed}", place.pulls())
+        let (strongest, needed) = (&self.strongest, self.needed.as_str());
+        format!("{} but {strongest} pulls it with {needed}", place.pulls())
     }
 
     fn help(&self, place: &Place<'_>) -> String {
@@ -156,6 +140,10 @@ impl Reason for Weak {
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        Some(format!("{}, as {} needs", place.now_pulls(), shown(&self.guarded)))
+        Some(format!(
+            "{}, as {} needs",
+            place.now_pulls(),
+            self.strongest
+        ))
     }
 }

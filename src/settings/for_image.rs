@@ -1,10 +1,9 @@
 //! What the settings say about one image.
 
 use super::Settings;
-use super::registry::ImageLookup;
 use crate::image::{Names, Pattern, Reference};
 
-/// What the settings say about one image: the first pattern of each list that matches it, and how it is looked up.
+/// What the settings say about one image: the first pattern of each list that matches it, and whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ForImage<'s> {
     /// The pattern of `exempt.images`.
@@ -17,8 +16,8 @@ pub(crate) struct ForImage<'s> {
     pub(crate) forbid_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidNever`.
     pub(crate) forbid_never: Option<&'s Pattern>,
-    /// How the image is looked up. None if it is not.
-    pub(crate) lookup: Option<ImageLookup<'s>>,
+    /// Whether the image is looked up.
+    pub(crate) is_looked_up: bool,
 }
 
 impl Settings {
@@ -37,7 +36,7 @@ impl Settings {
             forbid_always: first(&images.forbid_always),
             forbid_never: first(&images.forbid_never),
             // No registry has an image ID.
-            lookup: self.registry.for_image(&names).filter(|_| !image.is_image_id()),
+            is_looked_up: !image.is_image_id() && self.registry.looks_up(&names),
         }
     }
 

@@ -8,7 +8,10 @@ use serde_json::Value;
 
 /// The answer of this policy to a payload, if no registry answers. A host sends a request and the settings in one payload.
 pub(crate) fn answer_to_payload(payload: &str) -> Value {
-    let answer = Native.validate(payload.as_bytes(), Arc::new(|_, _, _| Err("no registry".to_owned())));
+    let answer = Native.validate(
+        payload.as_bytes(),
+        Arc::new(|_, _, _| Err("no registry".to_owned())),
+    );
     serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON")
 }
 
@@ -24,7 +27,10 @@ pub(crate) fn settings_problems(settings: &str) -> Option<String> {
 
 /// The request of an `AdmissionReview` that an API server has sent, by its file in `test_data/reviews`.
 pub(crate) fn captured(name: &str) -> Value {
-    let path = format!("{}/test_data/reviews/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/test_data/reviews/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut review: Value = serde_json::from_str(&text).expect("a captured review is JSON");
     review["request"].take()

@@ -27,10 +27,17 @@ pub(super) struct Policy {
 impl Policy {
     pub(super) fn new(file: &str, manifest: &Value) -> Self {
         let spec = &manifest["spec"];
-        let compile = |text: &str| Env::stdlib().compile(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let compile = |text: &str| {
+            Env::stdlib()
+                .compile(text)
+                .unwrap_or_else(|e| panic!("{text}: {e}"))
+        };
         Self {
             file: file.to_owned(),
-            name: manifest["metadata"]["name"].as_str().expect("a name").to_owned(),
+            name: manifest["metadata"]["name"]
+                .as_str()
+                .expect("a name")
+                .to_owned(),
             spec: spec.clone(),
             conditions: conditions(spec).map(compile).collect(),
         }
@@ -46,22 +53,36 @@ impl Policy {
         let namespace = json!({"kubernetes.io/metadata.name": namespace});
         self.has_rule_for(request)
             && is_selected(&self.spec["namespaceSelector"], &namespace)
-            && is_selected(&self.spec["objectSelector"], &request["object"]["metadata"]["labels"])
-            && self.conditions.iter().all(|condition| is_met(condition, request))
+            && is_selected(
+                &self.spec["objectSelector"],
+                &request["object"]["metadata"]["labels"],
+            )
+            && self
+                .conditions
+                .iter()
+                .all(|condition| is_met(condition, request))
     }
 
     fn has_rule_for(&self, request: &Value) -> bool {
         let resource = &request["resource"];
-        let mut name = resource["resource"].as_str().expect("a resource").to_owned();
+        let mut name = resource["resource"]
+            .as_str()
+            .expect("a resource")
+            .to_owned();
         if let Some(subresource) = request["subResource"].as_str() {
             name = format!("{name}/{subresource}");
         }
         let operation = request["operation"].as_str().expect("an operation");
-        self.spec["rules"].as_array().expect("rules").iter().any(|rule| {
-            strings(&rule["apiGroups"]).contains(&resource["group"].as_str().unwrap_or_default())
-                && strings(&rule["resources"]).contains(&&*name)
-                && strings(&rule["operations"]).contains(&operation)
-        })
+        self.spec["rules"]
+            .as_array()
+            .expect("rules")
+            .iter()
+            .any(|rule| {
+                strings(&rule["apiGroups"])
+                    .contains(&resource["group"].as_str().unwrap_or_default())
+                    && strings(&rule["resources"]).contains(&&*name)
+                    && strings(&rule["operations"]).contains(&operation)
+            })
     }
 
     /// The answer of this policy's module.
@@ -80,9 +101,14 @@ pub(super) fn conditions(spec: &Value) -> impl Iterator<Item = &str> {
 
 /// Whether a label selector matches these labels.
 fn is_selected(selector: &Value, labels: &Value) -> bool {
-    let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
+    let expressions = selector["matchExpressions"]
+        .as_array()
+        .into_iter()
+        .flatten();
     let labels_to_match = selector["matchLabels"].as_object().into_iter().flatten();
-    labels_to_match.into_iter().all(|(key, value)| labels[key] == *value)
+    labels_to_match
+        .into_iter()
+        .all(|(key, value)| labels[key] == *value)
         && expressions.into_iter().all(|expression| {
             let label = labels[expression["key"].as_str().expect("a key")].as_str();
             let is_listed = label.is_some_and(|l| strings(&expression["values"]).contains(&l));
@@ -98,7 +124,11 @@ fn is_selected(selector: &Value, labels: &Value) -> bool {
 
 fn is_met(condition: &Program, request: &Value) -> bool {
     let mut context = Context::with_env(Arc::new(Env::stdlib()));
-    let variables = [("request", request), ("object", &request["object"]), ("oldObject", &request["oldObject"])];
+    let variables = [
+        ("request", request),
+        ("object", &request["object"]),
+        ("oldObject", &request["oldObject"]),
+    ];
     for (name, value) in variables {
         let value = cel::to_value(value).expect("a value");
         context.add_variable(name, value).expect("a variable");
@@ -160,7 +190,11 @@ pub(super) type Outcome = Result<Value, String>;
 /// without this policy's own annotations, because each installation adds its entries there.
 pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Registries) -> Outcome {
     let mut request = request.clone();
-    let of_kind = |is_mutating| policies.iter().filter(move |policy| policy.is_mutating() == is_mutating);
+    let of_kind = |is_mutating| {
+        policies
+            .iter()
+            .filter(move |policy| policy.is_mutating() == is_mutating)
+    };
     for policy in of_kind(true).chain(of_kind(false)) {
         let mut answer = policy.answer(&request, &mut registries);
         if answer["accepted"] != true {
@@ -181,7 +215,11 @@ pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Regis
 #[test]
 fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
     let policies = super::policies();
-    let updating = || policies.iter().filter(|policy| super::registers_updates(policy));
+    let updating = || {
+        policies
+            .iter()
+            .filter(|policy| super::registers_updates(policy))
+    };
     assert!(updating().count() > 1);
 
     let update = captured("pod-update-image");
@@ -203,10 +241,16 @@ fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
         (of_finalizer, false),
     ] {
         for policy in updating() {
-            assert_eq!(policy.selects(&request), is_sent, "{}: {request}", policy.name);
+            assert_eq!(
+                policy.selects(&request),
+                is_sent,
+                "{}: {request}",
+                policy.name
+            );
             let answer = policy.answer(&request, &mut Registries::Down);
-            let is_untouched =
-                answer["accepted"] == true && answer["mutated_object"].is_null() && answer["warnings"].is_null();
+            let is_untouched = answer["accepted"] == true
+                && answer["mutated_object"].is_null()
+                && answer["warnings"].is_null();
             assert!(is_sent || is_untouched, "{}: {request}", policy.name);
         }
     }

@@ -17,7 +17,10 @@ pub(super) fn requests() -> Vec<Value> {
     let pods = manifests().into_iter().map(|(_, mut pod)| {
         fill_in_defaults(&mut pod);
         pod["metadata"]["labels"]["image-checks"] = json!("true");
-        if pod["spec"].get("restartPolicy").is_some_and(|policy| policy != "Always") {
+        if pod["spec"]
+            .get("restartPolicy")
+            .is_some_and(|policy| policy != "Always")
+        {
             pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] = json!("job");
         }
         create_request(&pod)
@@ -48,7 +51,9 @@ fn elements<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> 
 
 /// The Pod spec of a Pod or a Job.
 fn spec_of(object: &Value) -> &Value {
-    object["spec"].pointer("/template/spec").unwrap_or(&object["spec"])
+    object["spec"]
+        .pointer("/template/spec")
+        .unwrap_or(&object["spec"])
 }
 
 /// The registry of an image whose node asks the registry although it has the image.
@@ -62,8 +67,14 @@ fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
 fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
     let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
     let mounted: Vec<&str> = mounts.collect();
-    let is_mounted = |volume: &&Value| volume["name"].as_str().is_some_and(|name| mounted.contains(&name));
-    let volumes = elements(spec, "volumes").filter(is_mounted).map(|volume| &volume["image"]);
+    let is_mounted = |volume: &&Value| {
+        volume["name"]
+            .as_str()
+            .is_some_and(|name| mounted.contains(&name))
+    };
+    let volumes = elements(spec, "volumes")
+        .filter(is_mounted)
+        .map(|volume| &volume["image"]);
     asked(&container["image"], &container["imagePullPolicy"])
         .into_iter()
         .chain(volumes.filter_map(|image| asked(&image["reference"], &image["pullPolicy"])))
@@ -74,12 +85,16 @@ fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
 fn asked_at_start(object: &Value) -> BTreeSet<String> {
     let spec = spec_of(object);
     let containers = elements(spec, "initContainers").chain(elements(spec, "containers"));
-    containers.flat_map(|container| asked_by(container, spec)).collect()
+    containers
+        .flat_map(|container| asked_by(container, spec))
+        .collect()
 }
 
 /// Whether a Pod doesn't start completely on a node that has all of its images.
 pub(super) fn waits(object: &Value, registries: Registries) -> bool {
-    asked_at_start(object).iter().any(|registry| registries.lacks(registry))
+    asked_at_start(object)
+        .iter()
+        .any(|registry| registries.lacks(registry))
 }
 
 /// Whether a container may run an old image of its node because of a policy: its author wrote `Always`, and now nothing

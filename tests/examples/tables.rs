@@ -35,7 +35,11 @@ impl Tables {
         policies.retain(|policy| !super::only_audits(policy));
         for policy in &mut policies {
             let settings = &mut policy.spec["settings"];
-            let lists = [("images", "requireAlways"), ("images", "forbidAlways"), ("registry", "images")];
+            let lists = [
+                ("images", "requireAlways"),
+                ("images", "forbidAlways"),
+                ("registry", "images"),
+            ];
             for (section, list) in lists {
                 if !settings[section][list].is_null() {
                     settings[section][list] = json!(["*"]);
@@ -46,7 +50,10 @@ impl Tables {
         let sample = |request| {
             let selecting = policies.iter().filter(|policy| policy.selects(&request));
             let selected_by = selecting.map(|policy| policy.name.clone()).collect();
-            Sample { request, selected_by }
+            Sample {
+                request,
+                selected_by,
+            }
         };
         let requests = requests().into_iter().map(sample).collect();
         Self { policies, requests }
@@ -54,15 +61,30 @@ impl Tables {
 
     /// The requests that all of these policies select.
     fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
-        let is_selected = |sample: &&Sample| policies.iter().all(|policy| sample.selected_by.contains(&policy.name));
-        self.requests.iter().filter(is_selected).map(|sample| &sample.request)
+        let is_selected = |sample: &&Sample| {
+            policies
+                .iter()
+                .all(|policy| sample.selected_by.contains(&policy.name))
+        };
+        self.requests
+            .iter()
+            .filter(is_selected)
+            .map(|sample| &sample.request)
     }
 
     /// The policy, with its first policy if it is the second one: the second policy says something only about Pods
     /// that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = self.policies.iter().find(|policy| policy.name == FIRST).expect("the first policy");
-        if policy.name == SECOND { vec![first, policy] } else { vec![policy] }
+        let first = self
+            .policies
+            .iter()
+            .find(|policy| policy.name == FIRST)
+            .expect("the first policy");
+        if policy.name == SECOND {
+            vec![first, policy]
+        } else {
+            vec![policy]
+        }
     }
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it, the orders give the
@@ -101,10 +123,15 @@ impl Tables {
         let files = || self.policies.iter().map(|policy| &*policy.file);
         let rows = files().map(|file| {
             let list = |belongs: fn(usize) -> bool| {
-                let is_listed = |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
+                let is_listed =
+                    |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
                 files().filter(is_listed).collect::<Vec<_>>().join(", ")
             };
-            vec![file.to_owned(), list(|conflicts| conflicts == 0), list(|conflicts| conflicts > 0)]
+            vec![
+                file.to_owned(),
+                list(|conflicts| conflicts == 0),
+                list(|conflicts| conflicts > 0),
+            ]
         });
         table(&["file", "may stand beside", "must not stand beside"], rows)
     }
@@ -117,16 +144,30 @@ impl Tables {
         for request in self.selected(&[policy]) {
             let in_health = admit(&policies, request, Registries::Up);
             let outcome = admit(&policies, request, at_creation);
-            assert_eq!(outcome.is_ok(), in_health.is_ok(), "{} rejects while a registry is away", policy.name);
-            objects.extend(outcome.ok().map(|object| (request["object"].clone(), object)));
+            assert_eq!(
+                outcome.is_ok(),
+                in_health.is_ok(),
+                "{} rejects while a registry is away",
+                policy.name
+            );
+            objects.extend(
+                outcome
+                    .ok()
+                    .map(|object| (request["object"].clone(), object)),
+            );
         }
         objects
     }
 
     /// The largest number of objects in which a container may run an old image because of the policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [Registries::Up, Registries::Down, Registries::DockerHubLimited];
-        let counts = registries.map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
+        let registries = [
+            Registries::Up,
+            Registries::Down,
+            Registries::DockerHubLimited,
+        ];
+        let counts = registries
+            .map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
         counts.into_iter().max().unwrap_or_default()
     }
 
@@ -145,16 +186,29 @@ impl Tables {
             let objects = self.stored(policy, at_creation);
             let now = count(&objects, |_, object| waits(object, at_start));
             let without = count(&objects, |object, _| waits(object, at_start));
-            if now == without { now.to_string() } else { format!("{now} (without the file {without})") }
+            if now == without {
+                now.to_string()
+            } else {
+                format!("{now} (without the file {without})")
+            }
         };
         let rows = self.policies.iter().map(|policy| {
             let is_called = policy.spec["failurePolicy"] != "Ignore";
             vec![
                 policy.file.clone(),
                 self.stored(policy, Registries::Up).len().to_string(),
-                if is_called { "rejected, tried again" } else { "created as written" }.to_owned(),
+                if is_called {
+                    "rejected, tried again"
+                } else {
+                    "created as written"
+                }
+                .to_owned(),
                 waiting(policy, Registries::Down, Registries::Down),
-                waiting(policy, Registries::DockerHubLimited, Registries::DockerHubLimited),
+                waiting(
+                    policy,
+                    Registries::DockerHubLimited,
+                    Registries::DockerHubLimited,
+                ),
                 waiting(policy, Registries::Up, Registries::Down),
                 self.with_old_images(policy).to_string(),
             ]
@@ -164,7 +218,10 @@ impl Tables {
 }
 
 fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
-    objects.iter().filter(|(before, after)| belongs(before, after)).count()
+    objects
+        .iter()
+        .filter(|(before, after)| belongs(before, after))
+        .count()
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -173,7 +230,10 @@ fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rule = line(&vec!["---".to_owned(); columns.len()]);
     let rows: Vec<Vec<String>> = rows.collect();
     assert!(rows.len() > 3, "{rows:?}");
-    [title, rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
+    [title, rule]
+        .into_iter()
+        .chain(rows.iter().map(|row| line(row)))
+        .collect()
 }
 
 #[test]
@@ -182,14 +242,22 @@ fn the_tables_of_the_readme_are_up_to_date() {
     let readme = fs::read_to_string(&path).expect("the README of the examples");
     let mut written = readme.clone();
     let tables = Tables::new();
-    for (name, table) in [("pairs", tables.table_of_pairs()), ("incidents", tables.table_of_incidents())] {
+    for (name, table) in [
+        ("pairs", tables.table_of_pairs()),
+        ("incidents", tables.table_of_incidents()),
+    ] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = written.split_once(&start).expect("the start of a table");
-        let (_, after) = rest.split_once("\n<!-- end -->").expect("the end of a table");
+        let (_, after) = rest
+            .split_once("\n<!-- end -->")
+            .expect("the end of a table");
         written = format!("{before}{start}{table}\n<!-- end -->{after}");
     }
     if std::env::var("TABLES").is_ok() {
         return fs::write(&path, &written).expect("the README of the examples");
     }
-    assert!(readme == written, "examples/README.md is not up to date:\n{written}");
+    assert!(
+        readme == written,
+        "examples/README.md is not up to date:\n{written}"
+    );
 }

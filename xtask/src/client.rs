@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use xtask::host::registry::{Question, Registry};
+use xtask::host::registry::Registry;
 
 use crate::workspace;
 
@@ -15,13 +15,11 @@ use crate::workspace;
 pub(crate) struct Registries;
 
 impl Registry for Registries {
-    fn answer(&self, question: &Question) -> Result<String, String> {
-        let (command, image) = match question {
-            Question::OciManifestDigest { image } => ("digest", image),
-            Question::OciManifest { image } => ("manifest", image),
-        };
-        let answer = run([command, image]);
-        answer.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+    fn digest(&self, image: &str) -> Result<String, String> {
+        let answer = run(["digest", image]);
+        answer
+            .map(|text| text.trim_end().to_owned())
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -47,10 +45,18 @@ fn compiled() -> Result<PathBuf> {
     if !program.exists() {
         eprintln!("==> compiling the client of registries, which takes a minute, once");
         let status = workspace::cargo()
-            .args(["build", "--locked", "--package=registry-client", "--profile=xtask"])
+            .args([
+                "build",
+                "--locked",
+                "--package=registry-client",
+                "--profile=xtask",
+            ])
             .status()
             .context("cannot run cargo")?;
-        ensure!(status.success(), "the client of registries could not be compiled");
+        ensure!(
+            status.success(),
+            "the client of registries could not be compiled"
+        );
     }
     Ok(program)
 }

@@ -33,7 +33,10 @@ pub fn read(module: &[u8]) -> Result<Option<Metadata>> {
 /// If the metadata can't be written as JSON.
 pub fn append(module: &mut Vec<u8>, metadata: &Metadata) -> Result<()> {
     let json = serde_json::to_vec(metadata)?;
-    let section = CustomSection { name: SECTION.into(), data: json.into() };
+    let section = CustomSection {
+        name: SECTION.into(),
+        data: json.into(),
+    };
     section.append_to(module);
     Ok(())
 }

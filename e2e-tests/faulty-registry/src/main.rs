@@ -9,7 +9,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
 /// An index without images, and its digest.
-const MANIFEST: &str = r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
+const MANIFEST: &str =
+    r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}"#;
 const DIGEST: &str = "sha256:dff9de10919148711140d349bf03f1a99eb06f94b03e51715ccebfa7cdc518e2";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>\n";
@@ -44,8 +45,14 @@ fn serve(mut stream: TcpStream, is_private: bool) -> io::Result<()> {
     }
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split_whitespace();
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let fault = match path.strip_prefix("/v2/").and_then(|rest| rest.split('/').next()) {
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    let fault = match path
+        .strip_prefix("/v2/")
+        .and_then(|rest| rest.split('/').next())
+    {
         None => "503",
         Some(_) if is_private => "needs-token",
         Some(fault) => fault,
@@ -59,7 +66,11 @@ fn serve(mut stream: TcpStream, is_private: bool) -> io::Result<()> {
             break;
         }
     }
-    stream.write_all(answer(fault, path, stream.local_addr()?.port()).to_http(method).as_bytes())?;
+    stream.write_all(
+        answer(fault, path, stream.local_addr()?.port())
+            .to_http(method)
+            .as_bytes(),
+    )?;
     Ok(())
 }
 
@@ -98,7 +109,10 @@ impl HttpAnswer {
         match self {
             Self::Bytes(bytes) => (*bytes).to_owned(),
             Self::Http(status, headers, body) => {
-                let mut text = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+                let mut text = format!(
+                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
+                    body.len()
+                );
                 for (name, value) in headers {
                     text.extend([name, ": ", value, "\r\n"]);
                 }
@@ -127,25 +141,35 @@ fn answer(fault: &str, path: &str, port: u16) -> HttpAnswer {
         "page-404" => HttpAnswer::new("404 Not Found", HTML, PAGE),
         "lies" => HttpAnswer::new("404 Not Found", TEXT, MISLEADING_TEXT),
         "400" => HttpAnswer::new("400 Bad Request", TEXT, "no"),
-        "needs-token" => HttpAnswer::new("401 Unauthorized", TEXT, "no")
-            .with("WWW-Authenticate", &format!(r#"Bearer realm="http://127.0.0.1:{port}/token",service="test""#)),
+        "needs-token" => HttpAnswer::new("401 Unauthorized", TEXT, "no").with(
+            "WWW-Authenticate",
+            &format!(r#"Bearer realm="http://127.0.0.1:{port}/token",service="test""#),
+        ),
         "401" => HttpAnswer::new("401 Unauthorized", TEXT, "no"),
-        "403" => HttpAnswer::error("403 Forbidden", "DENIED", "requested access to the resource is denied"),
+        "403" => HttpAnswer::error(
+            "403 Forbidden",
+            "DENIED",
+            "requested access to the resource is denied",
+        ),
         // A proxy between the client and the registry.
         "403-page" => HttpAnswer::new("403 Forbidden", HTML, PAGE),
         // Artifactory.
-        "403-permission" => {
-            HttpAnswer::error("403 Forbidden", "DENIED", "The client does not have permission for manifest")
-        }
+        "403-permission" => HttpAnswer::error(
+            "403 Forbidden",
+            "DENIED",
+            "The client does not have permission for manifest",
+        ),
         // Registries that don't tell whether the image exists.
         "404-login" => HttpAnswer::error(
             "404 Not Found",
             "NAME_UNKNOWN",
             "repository does not exist or may require 'docker login'",
         ),
-        "404-no-message" => {
-            HttpAnswer::new("404 Not Found", "application/json", r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#)
-        }
+        "404-no-message" => HttpAnswer::new(
+            "404 Not Found",
+            "application/json",
+            r#"{"errors":[{"code":"MANIFEST_UNKNOWN"}]}"#,
+        ),
         "410" => HttpAnswer::new("410 Gone", TEXT, "gone"),
         // Harbor, about a vulnerable image.
         "412" => HttpAnswer::error(
@@ -167,6 +191,10 @@ fn answer(fault: &str, path: &str, port: u16) -> HttpAnswer {
         // No program listens on port 1.
         "nowhere" => HttpAnswer::redirect("http://127.0.0.1:1/"),
         "no-http" => HttpAnswer::Bytes("SSH-2.0-OpenSSH_9.2\r\n"),
-        _ => HttpAnswer::error("404 Not Found", "NAME_UNKNOWN", "repository name not known to registry"),
+        _ => HttpAnswer::error(
+            "404 Not Found",
+            "NAME_UNKNOWN",
+            "repository name not known to registry",
+        ),
     }
 }

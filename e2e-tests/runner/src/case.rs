@@ -38,8 +38,12 @@ impl Case {
             settings: self.settings.clone(),
             answers: self.registries.answers.clone(),
         };
-        let broken = broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
-        Ok(broken.into_iter().map(|one| format!("{}: {}", one.promise, one.details)).collect())
+        let broken =
+            broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
+        Ok(broken
+            .into_iter()
+            .map(|one| format!("{}: {}", one.promise, one.details))
+            .collect())
     }
 }
 
@@ -51,11 +55,16 @@ impl Row {
     pub fn cases(&self) -> Result<Vec<Case>> {
         let mut combinations = vec![(self.given.clone(), Vec::new())];
         for key in Given::EACH {
-            combinations = combinations.into_iter().flat_map(|one| each(one, key)).collect();
+            combinations = combinations
+                .into_iter()
+                .flat_map(|one| each(one, key))
+                .collect();
         }
         let mut cases = Vec::new();
         for (given, values) in combinations {
-            cases.extend(cases_of(given, &values).with_context(|| format!("{} {values:?}", self.place))?);
+            cases.extend(
+                cases_of(given, &values).with_context(|| format!("{} {values:?}", self.place))?,
+            );
         }
         Ok(cases)
     }
@@ -81,10 +90,18 @@ fn each((mut row, values): (Value, Vec<String>), key: &str) -> Vec<(Value, Vec<S
 fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
     let given = Given::deserialize(given)?;
     let has_null = |edits: &Edits| edits.values().any(Value::is_null);
-    let nulls = if has_null(&given.set) || has_null(&given.request) { &[Some(Value::Null), None][..] } else { &[None] };
+    let nulls = if has_null(&given.set) || has_null(&given.request) {
+        &[Some(Value::Null), None][..]
+    } else {
+        &[None]
+    };
     let mut settings = given.settings.clone();
     if let Some(name) = &given.example {
-        let own = if settings.is_null() { json!({}) } else { settings };
+        let own = if settings.is_null() {
+            json!({})
+        } else {
+            settings
+        };
         settings = merged(example(name)?, own);
     }
     if let Some(mode) = &given.mode {
@@ -142,10 +159,18 @@ impl Given {
             let Some(places) = places else {
                 return Ok(Value::Null);
             };
-            let version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
+            let version = if group.is_empty() {
+                "v1".to_owned()
+            } else {
+                format!("{group}/v1")
+            };
             let metadata = json!({"name": "test", "namespace": "default"});
             let mut object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
-            set(&mut object, path_to_spec(kind), Some(&spec_of_places(places)?))?;
+            set(
+                &mut object,
+                path_to_spec(kind),
+                Some(&spec_of_places(places)?),
+            )?;
             Ok(object)
         };
         let kind_of_request = json!({"group": group, "version": "v1", "kind": kind});
@@ -171,7 +196,9 @@ impl Given {
 fn example(name: &str) -> Result<Value> {
     let text = fs::read_to_string(path(&format!("examples/{name}.yaml")));
     let text = text.with_context(|| format!("there is no example {name}"))?;
-    let first = yaml_serde::Deserializer::from_str(&text).next().context("an empty example")?;
+    let first = yaml_serde::Deserializer::from_str(&text)
+        .next()
+        .context("an empty example")?;
     let mut policy = Value::deserialize(first)?;
     Ok(policy["spec"]["settings"].take())
 }

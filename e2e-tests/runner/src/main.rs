@@ -42,7 +42,10 @@ fn main() -> Result<ExitCode> {
         // A host refuses these itself.
         cases.retain(|(_, case)| case.settings.is_object() && !case.request["userInfo"].is_null());
     }
-    let kwctl = args.module.zip(args.kwctl).map(|(module, program)| Kwctl { program, module });
+    let kwctl = args
+        .module
+        .zip(args.kwctl)
+        .map(|(module, program)| Kwctl { program, module });
     let outcomes = match kwctl {
         Some(kwctl) => evaluate(&kwctl, &cases),
         None => evaluate(&Native, &cases),
@@ -52,12 +55,23 @@ fn main() -> Result<ExitCode> {
         let text = lines.join("\n") + "\n";
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let differences: Vec<&String> = outcomes.iter().filter_map(|(_, difference)| difference.as_ref()).collect();
+    let differences: Vec<&String> = outcomes
+        .iter()
+        .filter_map(|(_, difference)| difference.as_ref())
+        .collect();
     for difference in &differences {
         eprintln!("{difference}");
     }
-    println!("{} cases, {} not as the rows say", cases.len(), differences.len());
-    Ok(if differences.is_empty() && !cases.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!(
+        "{} cases, {} not as the rows say",
+        cases.len(),
+        differences.len()
+    );
+    Ok(if differences.is_empty() && !cases.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// For each case, its line of an export, and what is not as the row says. The cases run on all cores.
@@ -81,7 +95,9 @@ fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Opti
             scope.spawn(work);
         }
     });
-    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|(number, _)| *number);
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

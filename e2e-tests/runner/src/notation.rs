@@ -29,7 +29,9 @@ pub(crate) fn spec_of_places(places: &str) -> Result<Value> {
         add_place(&mut spec, &mut mounts, &place).with_context(|| format!("place `{place}`"))?;
     }
     for (volume, carrier) in mounts {
-        let list = CONTAINERS.iter().find(|list| get(&spec[list], &carrier).is_some());
+        let list = CONTAINERS
+            .iter()
+            .find(|list| get(&spec[list], &carrier).is_some());
         let list = list.with_context(|| format!("no container {carrier} mounts {volume}"))?;
         let containers = spec[list].as_array_mut().into_iter().flatten();
         for container in containers.filter(|container| container["name"] == *carrier) {
@@ -119,7 +121,10 @@ pub(crate) fn places_of_spec(spec: &Value) -> Vec<String> {
 
 /// The containers that mount a volume, after the word `on`.
 fn carriers<'a>(spec: &'a Value, volume: &Value) -> Vec<&'a str> {
-    let containers = CONTAINERS.iter().filter_map(|list| spec[list].as_array()).flatten();
+    let containers = CONTAINERS
+        .iter()
+        .filter_map(|list| spec[list].as_array())
+        .flatten();
     let carriers = containers.filter(|one| get(&one["volumeMounts"], text(volume)).is_some());
     let mut words: Vec<&str> = carriers.map(|carrier| text(&carrier["name"])).collect();
     if !words.is_empty() {
@@ -153,7 +158,9 @@ pub(crate) fn tidy(places: &str) -> Vec<String> {
 pub(crate) fn repeated(text: &str) -> Vec<String> {
     let count = text.split_once("× ");
     match count.and_then(|(count, rest)| Some((count.parse::<usize>().ok()?, rest))) {
-        Some((count, rest)) => (1..=count).map(|number| rest.replace('#', &number.to_string())).collect(),
+        Some((count, rest)) => (1..=count)
+            .map(|number| rest.replace('#', &number.to_string()))
+            .collect(),
         None => vec![text.to_owned()],
     }
 }
@@ -163,7 +170,10 @@ pub(crate) fn each_text(value: &Value, change: &dyn Fn(&str) -> String) -> Value
     match value {
         Value::String(text) => change(text).into(),
         Value::Array(list) => list.iter().map(|one| each_text(one, change)).collect(),
-        Value::Object(object) => object.iter().map(|(key, value)| (change(key), each_text(value, change))).collect(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(key, value)| (change(key), each_text(value, change)))
+            .collect(),
         other => other.clone(),
     }
 }

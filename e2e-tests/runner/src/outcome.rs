@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use consistent_pull_policy_promises::answers::MANIFEST_DIGEST;
 use consistent_pull_policy_promises::kubelet::{self, Surroundings};
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,9 @@ impl Row {
         }
         if let Some(actual) = actual.as_object_mut() {
             let is_list = |key: &str| key == "asked" || LISTS.contains(&key);
-            actual.retain(|key, value| expected.contains_key(key) || !is_list(key) && *value != json!([]));
+            actual.retain(|key, value| {
+                expected.contains_key(key) || !is_list(key) && *value != json!([])
+            });
         }
         let sent = yaml(&json!({"pod": places(&case.request, &case.request["object"]).join(", ")}));
         let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
@@ -52,12 +55,12 @@ impl Row {
     /// A case, its lookups and the answer, for other programs that compare themselves with the rows.
     #[must_use]
     pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
-        let calls = evaluation.calls.iter().map(|(operation, image)| {
-            let (key, text) = match case.registries.answer(operation, image) {
+        let calls = evaluation.calls.iter().map(|image| {
+            let (key, text) = match case.registries.answer(MANIFEST_DIGEST, image) {
                 Ok(answer) => ("answer", answer.to_string()),
                 Err(error) => ("error", error),
             };
-            json!({"operation": operation, "image": image, key: text})
+            json!({"operation": MANIFEST_DIGEST, "image": image, key: text})
         });
         let mut line = json!({
             "place": self.place,
@@ -70,8 +73,14 @@ impl Row {
             None => line["answer"] = evaluation.answer.clone(),
         }
         if case.request["kind"]["kind"] == "Pod" {
-            let pods = [&case.request["object"], &evaluation.answer["mutated_object"]];
-            line["starts"] = pods.into_iter().filter_map(|pod| starts(&pod["spec"])).collect();
+            let pods = [
+                &case.request["object"],
+                &evaluation.answer["mutated_object"],
+            ];
+            line["starts"] = pods
+                .into_iter()
+                .filter_map(|pod| starts(&pod["spec"]))
+                .collect();
         }
         line
     }
@@ -100,7 +109,11 @@ impl Row {
                 actual["after"] = places(&case.request, after).into();
             }
         }
-        for path in self.given["has"].as_object().into_iter().flat_map(Map::keys) {
+        for path in self.given["has"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+        {
             let value = object.and_then(|object| get(object, path));
             actual["has"][path] = value.cloned().unwrap_or_default();
         }
@@ -109,14 +122,12 @@ impl Row {
             if !entries.is_empty() {
                 let is_whole = entries_of(&self.given[key]).iter().any(Value::is_object);
                 let entries = entries.iter();
-                actual[key] = entries.map(|one| if is_whole { one.clone() } else { short(one) }).collect();
+                actual[key] = entries
+                    .map(|one| if is_whole { one.clone() } else { short(one) })
+                    .collect();
             }
         }
-        let calls = evaluation.calls.iter().map(|(operation, image)| {
-            let is_index = operation == "v1/oci_manifest";
-            format!("{}{image}", if is_index { "index of " } else { "" })
-        });
-        actual["asked"] = calls.collect();
+        actual["asked"] = json!(evaluation.calls);
         actual
     }
 
@@ -131,7 +142,9 @@ impl Row {
         let mut expect = |key: &str, value: Value| {
             expected.insert(key.to_owned(), value);
         };
-        let is_repaired = ["after", "has", "changes", "record"].iter().any(|key| given(key).is_some());
+        let is_repaired = ["after", "has", "changes", "record"]
+            .iter()
+            .any(|key| given(key).is_some());
         expect("rejected", Value::Null);
         if let Some(rejected) = given("rejected") {
             let is_update = case.request["operation"] == "UPDATE";
@@ -161,13 +174,13 @@ impl Row {
             }
         }
         let calls = &evaluation.calls;
-        if let Some((_, image)) = calls.iter().find(|(_, image)| !case.registries.knows(image)) {
+        if let Some(image) = calls.iter().find(|image| !case.registries.knows(image)) {
             expect("registry", format!("an answer for {image}").into());
         }
         let mut images = case.registries.images();
         match given("asked") {
             Some(asked) => expect("asked", asked.clone()),
-            None if images.all(|image| calls.iter().any(|(_, asked)| asked == image)) => {}
+            None if images.all(|image| calls.iter().any(|asked| asked == image)) => {}
             None => expect("asked", case.registries.images().collect()),
         }
         expected
@@ -182,7 +195,9 @@ fn starts(spec: &Value) -> Option<Value> {
     if images.len() <= 8 {
         missing.extend(images.into_iter().map(|image| BTreeSet::from([image])));
     }
-    let both = missing.into_iter().flat_map(|it| [(false, it.clone()), (true, it)]);
+    let both = missing
+        .into_iter()
+        .flat_map(|it| [(false, it.clone()), (true, it)]);
     let worlds = both.map(|(copies, missing)| {
         let surroundings = Surroundings { copies, missing };
         let started = kubelet::started(spec, &surroundings);
@@ -194,8 +209,14 @@ fn starts(spec: &Value) -> Option<Value> {
 /// Why a value is not as expected. None if it is. Empty if both values say it.
 fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> Option<String> {
     let is_sentences = ["invalid", "rejected", "warned", "annotated"].contains(&key);
-    if is_sentences && !expected.is_null() && (["warned", "annotated"].contains(&key) || !actual.is_null()) {
-        let expected: Vec<String> = lines(expected).iter().flat_map(|line| repeated(line)).collect();
+    if is_sentences
+        && !expected.is_null()
+        && (["warned", "annotated"].contains(&key) || !actual.is_null())
+    {
+        let expected: Vec<String> = lines(expected)
+            .iter()
+            .flat_map(|line| repeated(line))
+            .collect();
         let actual = lines(actual);
         let mut both = actual.iter().zip(&expected);
         let untold = both.find_map(|(sentence, line)| untold(sentence, line, evaluation));
@@ -215,7 +236,10 @@ fn is_same_but_for_warnings(pod: &mut Value, before: &Value) -> bool {
         if let Some(annotations) = metadata["annotations"].as_object_mut() {
             annotations.remove(WARNINGS);
         }
-        if metadata["annotations"].as_object().is_none_or(Map::is_empty) {
+        if metadata["annotations"]
+            .as_object()
+            .is_none_or(Map::is_empty)
+        {
             metadata["annotations"].take();
         }
     }
@@ -273,7 +297,12 @@ fn short(entry: &Value) -> Value {
     };
     let words: Vec<&str> = keys.iter().map(|key| text(&entry[key])).collect();
     let is_asked = entry["asked"] != false;
-    format!("{}{}", words.join(" "), if is_asked { "" } else { " (not asked)" }).into()
+    format!(
+        "{}{}",
+        words.join(" "),
+        if is_asked { "" } else { " (not asked)" }
+    )
+    .into()
 }
 
 /// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it tells the finding or the
@@ -285,13 +314,22 @@ fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String>
         if is_short(start) && start.contains(' ') {
             let ends = sentence.ends_with(&[": ", words.trim_start()].concat());
             let problem = || format!("the sentence for `{line}` ends otherwise: {sentence}");
-            return if ends { untold(&sentence, start, evaluation) } else { Some(problem()) };
+            return if ends {
+                untold(&sentence, start, evaluation)
+            } else {
+                Some(problem())
+            };
         }
         let rest = sentence.strip_prefix(start);
         if !rest.is_some_and(|rest| rest.starts_with([' ', ':'])) {
-            return Some(format!("the sentence for `{line}` begins otherwise: {sentence}"));
+            return Some(format!(
+                "the sentence for `{line}` begins otherwise: {sentence}"
+            ));
         }
-        return words.split_whitespace().find(|word| !has_word(&sentence, word)).map(lacks);
+        return words
+            .split_whitespace()
+            .find(|word| !has_word(&sentence, word))
+            .map(lacks);
     }
     if !is_short(&line) {
         return (sentence != line).then(String::new);
@@ -309,15 +347,26 @@ fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String>
     let mut needed: Vec<String> = words[1..].iter().map(|&word| word.to_owned()).collect();
     if let Some(entry) = entries.iter().find(is_named) {
         let policies = ["found", "expected"].map(|key| &entry[key]);
-        let policies =
-            policies.into_iter().filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
+        let policies = policies
+            .into_iter()
+            .filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
         needed.extend(policies.chain([&entry["image"]]).map(shown));
     } else if entries.iter().all(|entry| entry.get("more").is_none()) {
-        let entries: Vec<String> = entries.iter().map(|entry| short(entry).to_string()).collect();
-        return Some(format!("no entry of {list} is `{line}`, but {}", entries.join(", ")));
+        let entries: Vec<String> = entries
+            .iter()
+            .map(|entry| short(entry).to_string())
+            .collect();
+        return Some(format!(
+            "no entry of {list} is `{line}`, but {}",
+            entries.join(", ")
+        ));
     }
-    let mut needed = needed.iter().filter(|word| !word.trim_matches('_').is_empty());
-    needed.find(|word| !has_word(&sentence, word)).map(|word| lacks(word))
+    let mut needed = needed
+        .iter()
+        .filter(|word| !word.trim_matches('_').is_empty());
+    needed
+        .find(|word| !has_word(&sentence, word))
+        .map(|word| lacks(word))
 }
 
 /// A text of the object as answers show it.

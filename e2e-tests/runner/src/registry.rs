@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use consistent_pull_policy_promises::answers::{Answers, Failure, IndexEntry};
+use consistent_pull_policy_promises::answers::{Answers, Failure};
 use consistent_pull_policy_promises::image::shared_name;
 use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::notation::whole_digests;
 
 /// What a registry answers about an image.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,20 +15,9 @@ use crate::notation::whole_digests;
 pub(crate) enum Image {
     /// A digest, the words of a failure, or the host's own words.
     Answer(String),
-    /// An image with an index.
-    Index {
-        digest: String,
-        /// The entries of the index: a platform and, if the manifest can't be had, the words of the failure.
-        platforms: Vec<String>,
-        /// Why the index can't be had.
-        index: Option<String>,
-    },
     /// The registry's own words.
     Says { says: String },
 }
-
-/// A lookup of this policy: the operation of the host, and the image.
-pub(crate) type Call = (String, String);
 
 /// Registries that answer as a row says.
 #[derive(Clone, Debug, Default)]
@@ -44,38 +31,22 @@ pub struct Registries {
 
 impl Registries {
     pub(crate) fn new(images: BTreeMap<String, Image>) -> Self {
-        let mut registries = Self { images, ..Self::default() };
-        for (image, known) in &registries.images {
-            let mut know = |image: &str| {
-                let name = shared_name(image).unwrap_or_default();
-                registries.known.insert(name.clone());
-                name
-            };
-            let answers = &mut registries.answers;
-            let (name, at) = (know(image), repository(image).to_owned() + "@");
+        let mut registries = Self::default();
+        for (image, known) in &images {
+            let name = shared_name(image).unwrap_or_default();
             let answer = match known {
                 Image::Answer(digest) if digest.starts_with("sha256:") => {
-                    know(&format!("{at}{digest}"));
+                    let at_digest = format!("{}@{digest}", repository(image));
+                    registries.known.extend(shared_name(&at_digest));
                     Ok(digest.clone())
                 }
                 Image::Answer(words) => Err(failure(words).unwrap_or(Failure::Unknown)),
                 Image::Says { .. } => Err(Failure::Unknown),
-                Image::Index { digest, platforms, index } => {
-                    let mut entries = Vec::new();
-                    for (number, platform) in platforms.iter().enumerate() {
-                        let (entry, lost) = entry(digest, number, platform);
-                        let answer = lost.map_or_else(|| Ok(entry.digest.clone()), Err);
-                        answers.digests.insert(know(&format!("{at}{}", entry.digest)), answer);
-                        entries.push(entry);
-                    }
-                    let lost = index.as_deref().and_then(failure);
-                    let entries = lost.map_or(Ok(Some(entries)), Err);
-                    answers.indexes.insert(know(&format!("{at}{digest}")), entries);
-                    Ok(digest.clone())
-                }
             };
-            answers.digests.insert(name, answer);
+            registries.known.insert(name.clone());
+            registries.answers.0.insert(name, answer);
         }
+        registries.images = images;
         registries
     }
 
@@ -90,7 +61,7 @@ impl Registries {
     }
 
     /// A host that lets these registries answer, and writes down the lookups.
-    pub(crate) fn host(&self, calls: &Arc<Mutex<Vec<Call>>>) -> Arc<HostCall> {
+    pub(crate) fn host(&self, calls: &Arc<Mutex<Vec<String>>>) -> Arc<HostCall> {
         let (registries, calls) = (self.clone(), Arc::clone(calls));
         Arc::new(move |namespace, operation, payload| {
             if namespace != "oci" {
@@ -99,7 +70,7 @@ impl Registries {
             let image = serde_json::from_slice::<String>(payload).map_err(|it| it.to_string())?;
             let answer = registries.answer(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.push((operation.to_owned(), image));
+            calls.push(image);
             answer.map(|answer| answer.to_string().into_bytes())
         })
     }
@@ -111,26 +82,14 @@ impl Registries {
             Some(Image::Says { says }) => Err(format!(
                 "{HOST}: Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
             )),
-            Some(Image::Answer(words)) if failure(words).is_none() && !words.starts_with("sha256:") => {
+            Some(Image::Answer(words))
+                if failure(words).is_none() && !words.starts_with("sha256:") =>
+            {
                 Err(format!("{HOST}: {words}"))
             }
             _ => self.answers.call(operation, image),
         }
     }
-}
-
-/// An entry of an index, and why its manifest can't be had. Its digest has the first digit of the index, and `a` if it
-/// is the first entry.
-fn entry(index: &str, number: usize, platform: &str) -> (IndexEntry, Option<Failure>) {
-    let (platform, lost) = platform.split_once(' ').unwrap_or((platform, ""));
-    let (os, architecture) = platform.split_once('/').unwrap_or((platform, ""));
-    let digit = index.trim_start_matches("sha256:").get(..1);
-    let entry = IndexEntry {
-        os: os.to_owned(),
-        architecture: architecture.to_owned(),
-        digest: whole_digests(&format!("sha256:{}{:x}…", digit.unwrap_or("0"), 10 + number)),
-    };
-    (entry, failure(lost))
 }
 
 /// An image without its tag and its digest.
@@ -147,7 +106,6 @@ fn failure(words: &str) -> Option<Failure> {
     let failure = match words {
         "not found" => Failure::NotFound,
         "denied" => Failure::Denied,
-        "rate limited" => Failure::RateLimited,
         "unreachable" => Failure::Unreachable,
         "refused" => Failure::NotGranted,
         _ => return None,

@@ -38,8 +38,9 @@ pub(crate) struct Given {
 
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
-    pub(crate) const EACH: [&str; 10] =
-        ["review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode"];
+    pub(crate) const EACH: [&str; 10] = [
+        "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
+    ];
 }
 
 /// Values by their path.
@@ -47,7 +48,9 @@ pub(crate) type Edits = BTreeMap<String, Value>;
 
 /// Whether a line of a row names a finding or a failed lookup, and does not quote a whole sentence.
 pub(crate) fn is_short(line: &str) -> bool {
-    let first = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches("× ");
+    let first = line
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start_matches("× ");
     let first = first.split(' ').next().unwrap_or_default();
     is_rule(first) || first == "lookup" || line.contains(" …")
 }
@@ -86,7 +89,9 @@ const KEYS: [&str; 23] = [
 
 /// A path from the root of the repository.
 pub(crate) fn path(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
 }
 
 impl Row {
@@ -135,7 +140,10 @@ fn read(file: &Path) -> Result<Vec<Row>> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other line does.
-    let starts = text.lines().zip(1..).filter(|(line, _)| line.starts_with("- "));
+    let starts = text
+        .lines()
+        .zip(1..)
+        .filter(|(line, _)| line.starts_with("- "));
     let mut places = starts.map(|(_, number)| format!("e2e-tests/rows/{name}:{number}"));
     let mut rows = Vec::new();
     for document in yaml_serde::Deserializer::from_str(&text) {
@@ -171,9 +179,10 @@ pub(crate) fn merged(base: Value, row: Value) -> Value {
             }
             base.into()
         }
-        (base @ Value::Object(_), Value::Array(row)) => {
-            row.into_iter().map(|value| merged(base.clone(), value)).collect()
-        }
+        (base @ Value::Object(_), Value::Array(row)) => row
+            .into_iter()
+            .map(|value| merged(base.clone(), value))
+            .collect(),
         (_, row) => row,
     }
 }

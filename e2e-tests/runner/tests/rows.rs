@@ -17,13 +17,21 @@ fn the_crate_does_what_the_rows_say() {
         }
     }
     let number = differences.len();
-    assert!(number == 0, "{number} of {count} cases\n{}", differences.join("\n"));
+    assert!(
+        number == 0,
+        "{number} of {count} cases\n{}",
+        differences.join("\n")
+    );
 }
 
 #[test]
 fn the_crate_keeps_its_promises_for_each_row() {
     let mut broken = Vec::new();
-    for row in rows().expect("the rows").iter().filter(|row| !row.is_invalid()) {
+    for row in rows()
+        .expect("the rows")
+        .iter()
+        .filter(|row| !row.is_invalid())
+    {
         for case in row.cases().expect("the cases") {
             for promise in case.broken_promises(&Native).expect("answers") {
                 broken.push(format!("{} {:?}\n  {promise}", row.place, case.values));
@@ -40,7 +48,11 @@ fn each_sentence_is_quoted_whole_in_one_row() {
     for row in rows().expect("the rows") {
         let new: BTreeSet<&str> = row.quotes().into_iter().collect();
         for sentence in new {
-            assert!(quoted.insert(sentence.to_owned()), "{}: {sentence}", row.place);
+            assert!(
+                quoted.insert(sentence.to_owned()),
+                "{}: {sentence}",
+                row.place
+            );
         }
     }
     assert!(quoted.len() > 50, "{}", quoted.len());

@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::apps;
-use super::fields::fields;
+use super::coverage::apps;
+use super::init_container::fields;
 use super::why_not::WhyNot;
-use crate::examination::{Examination, Place};
+use crate::examination::{Examination, Place, Start};
 use crate::pod::List;
 use crate::settings::{Coverage, Form};
 
@@ -17,52 +17,105 @@ pub(super) const MOUNT_FOLDER: &str = "/.imagecheck/";
 /// What added checks are made of.
 pub(super) enum Made {
     /// They are init containers with these fields, and with their own name, image and pull policy.
-    InitContainers(Box<Container>),
-    /// They are image volumes. The places with these indexes mount them.
-    Volumes(Vec<usize>),
+    InitContainers {
+        /// The index of the first of them.
+        first: usize,
+        fields: Box<Container>,
+    },
+    /// They are image volumes.
+    Volumes {
+        /// The index of the first of them.
+        first: usize,
+        /// The indexes of the places that mount them.
+        mounted_by: Vec<usize>,
+        start: Start,
+    },
 }
 
 impl Made {
-    /// What the checks of a Pod are made of, and the index of the first of them in its list.
+    /// What the checks of a Pod are made of.
     ///
     /// # Errors
     /// Why no check is added.
-    pub(super) fn of(examination: &Examination<'_>) -> Result<(Self, usize), WhyNot> {
-        let checks = &examination.settings.image_checks;
-        if checks.coverage != Coverage::Fix {
+    pub(super) fn of(examination: &Examination<'_>) -> Result<Self, WhyNot> {
+        let settings = &examination.settings.image_checks;
+        if settings.coverage != Coverage::Fix {
             return Err(WhyNot::NotWanted);
         }
-        if examination.spec.nodes().run_windows() {
+        if examination.spec.asks_for_windows() {
             return Err(WhyNot::Windows);
         }
-        if checks.form == Form::InitContainer {
+        if settings.form == Form::InitContainer {
             let (fields, first) = fields(examination)?;
-            return Ok((Self::InitContainers(Box::new(fields)), first));
+            let fields = Box::new(fields);
+            return Ok(Self::InitContainers { first, fields });
         }
         if let Some(field) = examination.spec.refuses_image_volumes() {
             return Err(WhyNot::NoImageVolumes { beside: field });
         }
+        let volumes = examination.spec.entries(List::Volumes);
+        let first = volumes.map_or(0, <[_]>::len);
         // On the first init container, nothing starts before the volumes are pulled.
-        let first_init = examination.first_init.map(|first_init| vec![first_init]);
-        let mounting = first_init.unwrap_or_else(|| apps(examination).collect());
-        let first = examination.spec.list(List::Volumes).map_or(0, <[_]>::len);
-        if mounting.is_empty() { Err(WhyNot::NoCarrier) } else { Ok((Self::Volumes(mounting), first)) }
+        let (mounted_by, start) = if let Some((index, place)) = examination.first_init() {
+            (vec![index], Start::VolumeOfInit(place.index()))
+        } else {
+            let is_on_every_app = true;
+            (
+                apps(examination).collect(),
+                Start::VolumeOfApps { is_on_every_app },
+            )
+        };
+        if mounted_by.is_empty() {
+            return Err(WhyNot::NoCarrier);
+        }
+        Ok(Self::Volumes {
+            first,
+            mounted_by,
+            start,
+        })
+    }
+
+    /// The list that gets the checks, the index of the first of them, and the indexes of the places that
+    /// mount them.
+    pub(super) fn position(&self) -> (List, usize, &[usize]) {
+        match self {
+            Self::InitContainers { first, .. } => (List::InitContainers, *first, &[]),
+            Self::Volumes {
+                first, mounted_by, ..
+            } => (List::Volumes, *first, mounted_by),
+        }
+    }
+
+    /// When checks are pulled that stand at this index of their list.
+    pub(super) const fn start(&self, index: usize) -> Start {
+        match self {
+            // Only app containers need such a check, and they start after every init container.
+            Self::InitContainers { .. } => Start::Init(index),
+            Self::Volumes { start, .. } => *start,
+        }
     }
 
     /// The entry of a check.
     ///
-    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger than its limit
-    /// (DESIGN.md has the figures).
+    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger
+    /// than its limit (DESIGN.md has the figures).
     pub(super) fn entry(&self, check: &Place<'_>) -> Value {
         let name = check.name.to_string();
         let image = Some(check.image.now.to_string());
         let policy = Some(check.policy.now.as_str().to_owned());
         match self {
-            Self::InitContainers(fields) => {
-                to_value(Container { name, image, image_pull_policy: policy, ..Container::clone(fields) })
-            }
-            Self::Volumes(_) => {
-                json!({"name": name, "image": ImageVolumeSource { reference: image, pull_policy: policy }})
+            Self::InitContainers { fields, .. } => to_value(Container {
+                name,
+                image,
+                image_pull_policy: policy,
+                ..Container::clone(fields)
+            }),
+            Self::Volumes { .. } => {
+                let source = ImageVolumeSource {
+                    reference: image,
+                    pull_policy: policy,
+                };
+                json!({"name": name, "image": source})
             }
         }
     }

@@ -53,48 +53,68 @@ pub(super) enum WhyNot {
 impl WhyNot {
     /// What a person can do. `policy` is the pull policy that a check needs.
     pub(super) fn help(&self, policy: &str) -> String {
-        match self {
-            Self::NotWanted => format!("add an image check with this image and pull policy {policy}"),
-            Self::Windows => "none is added to a Windows Pod".to_owned(),
-            Self::NoImageVolumes { beside } => format!("no image volume is added beside {beside}"),
-            Self::NoCarrier => "none is added, because every container is exempt".to_owned(),
+        let because = match self {
+            Self::NotWanted => {
+                return format!("add an image check with this image and pull policy {policy}");
+            }
+            Self::Windows => return "none is added to a Windows Pod".to_owned(),
+            Self::NoImageVolumes { beside } => {
+                return format!("no image volume is added beside {beside}");
+            }
+            Self::NoCarrier => "every container is exempt".to_owned(),
             Self::NothingToCopy => {
-                "none is added, because no check of this Pod can be copied and imageChecks.template is not set"
-                    .to_owned()
+                "no check of this Pod can be copied and imageChecks.template is not set".to_owned()
             }
             Self::UnknownField { check, field } => {
                 let (check, field) = (shown(check), shown(field));
-                format!("none is added, because {check} has a field that this policy doesn't know, {field}")
+                format!("{check} has a field that this policy doesn't know, {field}")
             }
             Self::NoneBefore => {
-                "none is added, because the Pod has no init container that imageChecks.after names".to_owned()
+                "the Pod has no init container that imageChecks.after names".to_owned()
             }
             Self::NoVolume { volume, filled } => {
-                let volume = shown(volume);
-                let filled: Vec<_> = filled.iter().take(FILLED_MAX).map(|name| shown(name)).collect();
-                let instead =
-                    if filled.is_empty() { String::new() } else { format!(": write {} there", filled.join(" or ")) };
-                format!("none is added, because the Pod lacks the volume {volume} of imageChecks.template{instead}")
-            }
-            Self::OtherSubPath { volume, sub_path, sub_path_expr } => {
-                let mount = match (&**sub_path, &**sub_path_expr) {
-                    ("", "") => "without subPath".to_owned(),
-                    // Without the variables, the kubelet can't start the check.
-                    ("", expression) => {
-                        let expression = shown(expression);
-                        format!("with subPathExpr {expression} and with the env that this needs")
-                    }
-                    (path, _) => format!("with subPath {}", shown(path)),
+                let names = filled.iter().take(FILLED_MAX).map(|name| shown(name));
+                let names = names.collect::<Vec<_>>().join(" or ");
+                let instead = if names.is_empty() {
+                    String::new()
+                } else {
+                    format!(": write {names} there")
                 };
                 let volume = shown(volume);
+                format!("the Pod lacks the volume {volume} of imageChecks.template{instead}")
+            }
+            Self::OtherSubPath {
+                volume,
+                sub_path,
+                sub_path_expr,
+            } => {
+                let volume = shown(volume);
+                let mount = mount(sub_path, sub_path_expr);
                 format!(
-                    "none is added, because imageChecks.template would not find its program: write its mount of {volume} \
+                    "imageChecks.template would not find its program: write its mount of {volume} \
                      {mount}"
                 )
             }
-            Self::TooLarge => {
-                "none is added, because all missing checks together would be larger than 1 MiB".to_owned()
-            }
-        }
+            Self::TooLarge => "all missing checks together would be larger than 1 MiB".to_owned(),
+        };
+        format!("none is added, because {because}")
     }
+}
+
+/// How the template has to write its mount.
+fn mount(sub_path: &str, sub_path_expr: &str) -> String {
+    if !sub_path.is_empty() {
+        return format!("with subPath {}", shown(sub_path));
+    }
+    if sub_path_expr.is_empty() {
+        return "without subPath".to_owned();
+    }
+    // Without the variables, the kubelet can't start the check.
+    let has_variable = sub_path_expr.contains('$');
+    let env = if has_variable {
+        " and with the env that this needs"
+    } else {
+        ""
+    };
+    format!("with subPathExpr {}{env}", shown(sub_path_expr))
 }

@@ -17,7 +17,12 @@ use serde_json::{Value, json};
 const PARTS: u64 = 400;
 /// How many broken promises of one name are shown for each family.
 const SHOWN: usize = 5;
-const COUNTS: [&str; 4] = ["Pods", "Pods that break a promise", "Pods with settings", "worlds"];
+const COUNTS: [&str; 4] = [
+    "Pods",
+    "Pods that break a promise",
+    "Pods with settings",
+    "worlds",
+];
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
@@ -27,7 +32,10 @@ fn main() -> ExitCode {
     let every = number("EVERY").unwrap_or(1).max(1);
     let step = every.saturating_mul(PARTS.div_ceil(every));
     if let Some(part) = number("PART") {
-        println!("{}", json!(FAMILIES.map(|family| tried(family, part, step))));
+        println!(
+            "{}",
+            json!(FAMILIES.map(|family| tried(family, part, step)))
+        );
         return ExitCode::SUCCESS;
     }
     let sums = Mutex::new(FAMILIES.map(|_| json!({})));
@@ -43,7 +51,9 @@ fn main() -> ExitCode {
             let output = output.expect("this program starts again").stdout;
             let tried: Vec<Value> = serde_json::from_slice(&output).expect("the sums of a part");
             let mut sums = sums.lock().expect("no thread panics");
-            sums.iter_mut().zip(&tried).for_each(|(sum, tried)| add(sum, tried));
+            sums.iter_mut()
+                .zip(&tried)
+                .for_each(|(sum, tried)| add(sum, tried));
             eprintln!("part {part} of {step}: {}", json!(*sums));
         }
     };
@@ -56,11 +66,19 @@ fn main() -> ExitCode {
         for (promise, broken) in sum["broken"].as_object().into_iter().flatten() {
             println!("  {promise}: {} times", broken["count"]);
             let shown = broken["shown"].as_array().into_iter().flatten();
-            shown.filter_map(Value::as_str).for_each(|shown| println!("    {shown}"));
+            shown
+                .filter_map(Value::as_str)
+                .for_each(|shown| println!("    {shown}"));
         }
     }
-    let is_kept = sums.iter().all(|sum| sum[COUNTS[0]] != 0 && sum[COUNTS[1]] == 0);
-    if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let is_kept = sums
+        .iter()
+        .all(|sum| sum[COUNTS[0]] != 0 && sum[COUNTS[1]] == 0);
+    if is_kept {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Tries the Pods with every so many numbers.
@@ -68,7 +86,10 @@ fn tried(family: Family, first: u64, step: u64) -> Value {
     let settings = settings();
     let mut sum = json!({});
     let step = usize::try_from(step).expect("a number of parts");
-    for pod in (first..family.end()).step_by(step).filter_map(|number| family.pod(number)) {
+    for pod in (first..family.end())
+        .step_by(step)
+        .filter_map(|number| family.pod(number))
+    {
         let (mut worlds, mut broken) = (0, json!({}));
         for settings in &settings {
             let tried = try_pod(&Native, &pod, settings);

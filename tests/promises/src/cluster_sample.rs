@@ -27,8 +27,15 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
         let before = &case.request["object"];
         let after = observe(policy, &case)?.object_after(&case.request);
         let mut images = Images::default();
-        let lines = [(before, false), (&after, true)]
-            .map(|(object, is_returned)| line(object, Settings(&case.settings), &mut images, world, is_returned));
+        let lines = [(before, false), (&after, true)].map(|(object, is_returned)| {
+            line(
+                object,
+                Settings(&case.settings),
+                &mut images,
+                world,
+                is_returned,
+            )
+        });
         let waits = lines[0]["waiting"] != json!([]);
         if waits || number.is_multiple_of(2) {
             return Ok(lines);
@@ -47,7 +54,10 @@ fn line(
     let kubelet = Kubelet::of(&pod, images);
     let result = kubelet.start(&world.to_vec(), None);
     let named = images.0.iter().map(|(image, number)| {
-        let Whereabouts { node, is_in_registry } = world[*number];
+        let Whereabouts {
+            node,
+            is_in_registry,
+        } = world[*number];
         let node = match node {
             OnNode::None => "none",
             OnNode::Old => "old",
@@ -59,8 +69,15 @@ fn line(
     let world: Map<String, Value> = named.collect();
     let name = |place: usize| pod.places[place].name;
     let places = 0..pod.places.len();
-    let started: Vec<&str> = places.filter(|place| result.started[*place].is_some()).map(name).collect();
-    let waiting: Vec<&str> = result.waiting.iter().map(|place| pod.places[*place].name).collect();
+    let started: Vec<&str> = places
+        .filter(|place| result.started[*place].is_some())
+        .map(name)
+        .collect();
+    let waiting: Vec<&str> = result
+        .waiting
+        .iter()
+        .map(|place| pod.places[*place].name)
+        .collect();
     json!({
         "returned": is_returned,
         "places": notation(object),

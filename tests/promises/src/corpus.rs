@@ -24,7 +24,9 @@ pub struct Sample {
 
 /// Returns the name and the text of each file with this extension in a folder, sorted by name.
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(folder);
     let entries = std::fs::read_dir(folder).expect("a folder of the repository");
     let mut files: Vec<(String, String)> = entries
         .map(|entry| entry.expect("an entry of a folder").path())
@@ -112,7 +114,9 @@ pub fn examples() -> Vec<(String, Value)> {
 #[must_use]
 pub fn create_request(pod: &Value) -> Value {
     let metadata = &pod["metadata"];
-    let is_mirror = metadata["annotations"].get("kubernetes.io/config.mirror").is_some();
+    let is_mirror = metadata["annotations"]
+        .get("kubernetes.io/config.mirror")
+        .is_some();
     let user = if is_mirror {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
         json!({"username": format!("system:node:{node}"), "groups": ["system:nodes"]})
@@ -137,7 +141,9 @@ pub fn create_request(pod: &Value) -> Value {
 pub fn fill_in_defaults(pod: &mut Value) {
     let fill_in = |holder: &mut Value, image: &str, pull_policy: &str| {
         if text(&holder[pull_policy]).is_empty() {
-            holder[pull_policy] = PullPolicy::server_default(text(&holder[image])).name().into();
+            holder[pull_policy] = PullPolicy::server_default(text(&holder[image]))
+                .name()
+                .into();
         }
     };
     let spec = &mut pod["spec"];

@@ -43,7 +43,11 @@ fn add_settings(section: &Value, root: &Value, prefix: &str, settings: &mut Vec<
             }
         }
         plain_values.retain(|value| !value.is_null());
-        settings.push(Setting { path, default: schema["default"].clone(), plain_values });
+        settings.push(Setting {
+            path,
+            default: schema["default"].clone(),
+            plain_values,
+        });
     }
 }
 

@@ -12,14 +12,16 @@ mod pod;
 mod registries;
 mod request;
 mod settings;
-mod status;
 mod vocabulary;
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use vocabulary::{OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES, USUAL_REPOSITORIES};
+use vocabulary::{
+    OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES,
+    USUAL_REPOSITORIES,
+};
 
 pub use any_shape::any_shape;
 
@@ -42,7 +44,8 @@ pub struct Case {
 #[must_use]
 pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut random = fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut random =
+        fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut bytes = vec![0; BYTES];
     random.fill(&mut bytes);
     bytes
@@ -51,11 +54,13 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
 /// Returns the case that is made from these bytes.
 #[must_use]
 pub fn case(bytes: &[u8]) -> Case {
-    Source(Unstructured::new(bytes)).case().unwrap_or_else(|_| Case {
-        request: json!({}),
-        settings: json!({}),
-        answers: Answers::default(),
-    })
+    Source(Unstructured::new(bytes))
+        .case()
+        .unwrap_or_else(|_| Case {
+            request: json!({}),
+            settings: json!({}),
+            answers: Answers::default(),
+        })
 }
 
 /// All images of the random cases that have no digest and no deliberate mistake.
@@ -63,7 +68,11 @@ pub fn case(bytes: &[u8]) -> Case {
 pub fn images() -> Vec<String> {
     let repositories = [USUAL_REPOSITORIES, OTHER_REPOSITORIES].map(str::split_whitespace);
     let with_suffixes = |repository| SUFFIXES.map(|suffix| [repository, suffix].concat());
-    repositories.into_iter().flatten().flat_map(with_suffixes).collect()
+    repositories
+        .into_iter()
+        .flatten()
+        .flat_map(with_suffixes)
+        .collect()
 }
 
 /// All image patterns that are made from parts.
@@ -151,7 +160,13 @@ impl Source<'_> {
     }
 
     /// Writes one of these values under a key, with the probability 1 / `whole`.
-    fn sometimes(&mut self, whole: u8, object: &mut Value, key: &str, values: &[Value]) -> Result<()> {
+    fn sometimes(
+        &mut self,
+        whole: u8,
+        object: &mut Value,
+        key: &str,
+        values: &[Value],
+    ) -> Result<()> {
         if self.chance(1, whole)? {
             object[key] = self.0.choose(values)?.clone();
         }
@@ -164,11 +179,19 @@ impl Source<'_> {
         for _ in 0..self.0.int_in_range(1..=3)? {
             images.push(self.repository()?);
         }
-        Ok(Case { request: self.request(&images)?, settings, answers: self.answers(&images)? })
+        Ok(Case {
+            request: self.request(&images)?,
+            settings,
+            answers: self.answers(&images)?,
+        })
     }
 
     fn repository(&mut self) -> Result<&'static str> {
         let is_other = self.chance(1, 2)?;
-        self.word(if is_other { OTHER_REPOSITORIES } else { USUAL_REPOSITORIES })
+        self.word(if is_other {
+            OTHER_REPOSITORIES
+        } else {
+            USUAL_REPOSITORIES
+        })
     }
 }

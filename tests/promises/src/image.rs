@@ -119,11 +119,13 @@ pub(crate) fn is_registry(first: &str) -> bool {
 pub(crate) fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();
     let host = match host.rsplit_once(':') {
-        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => match port.trim_start_matches('0') {
-            "443" => name.to_owned(),
-            "" => format!("{name}:0"),
-            port => format!("{name}:{port}"),
-        },
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => {
+            match port.trim_start_matches('0') {
+                "443" => name.to_owned(),
+                "" => format!("{name}:0"),
+                port => format!("{name}:{port}"),
+            }
+        }
         _ => host,
     };
     match host.as_str() {
@@ -145,7 +147,11 @@ fn is_hex(text: &str) -> bool {
 /// Two references name the same image if these texts are equal.
 pub(crate) fn on_node(image: &str) -> String {
     let last = image.rsplit('/').next().unwrap_or_default();
-    if last.contains([':', '@']) { image.to_owned() } else { format!("{image}:latest") }
+    if last.contains([':', '@']) {
+        image.to_owned()
+    } else {
+        format!("{image}:latest")
+    }
 }
 
 /// A pull policy. The values are ordered by strength: `Always` > `IfNotPresent` > `Never`.

@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 pub const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// The lists of a Pod spec whose entries can have images.
-pub const LISTS: [&str; 4] = ["initContainers", "containers", "ephemeralContainers", "volumes"];
+pub const LISTS: [&str; 4] = [
+    "initContainers",
+    "containers",
+    "ephemeralContainers",
+    "volumes",
+];
 
 /// The elements of the list under a key. Without a list, there are none.
 #[must_use]
@@ -15,7 +20,10 @@ pub fn elements<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 }
 
 /// The elements of the list under a key, as mutable references. Without a list, there are none.
-pub(crate) fn elements_mut<'v>(value: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
+pub(crate) fn elements_mut<'v>(
+    value: &'v mut Value,
+    key: &str,
+) -> impl Iterator<Item = &'v mut Value> {
     let list = value.get_mut(key).and_then(Value::as_array_mut);
     list.into_iter().flatten()
 }
@@ -32,7 +40,10 @@ pub(crate) fn list_mut<'v>(value: &'v mut Value, key: &str) -> &'v mut Vec<Value
 }
 
 /// The elements of several lists, one list after the other.
-pub(crate) fn all_of<'v>(value: &'v Value, keys: &'static [&str]) -> impl Iterator<Item = &'v Value> + Clone {
+pub(crate) fn all_of<'v>(
+    value: &'v Value,
+    keys: &'static [&str],
+) -> impl Iterator<Item = &'v Value> + Clone {
     keys.iter().flat_map(|key| elements(value, key))
 }
 

@@ -29,12 +29,30 @@ pub(crate) struct Whereabouts {
 
 impl Whereabouts {
     pub(crate) const ALL: [Self; 6] = [
-        Self { node: OnNode::None, is_in_registry: false },
-        Self { node: OnNode::None, is_in_registry: true },
-        Self { node: OnNode::Old, is_in_registry: false },
-        Self { node: OnNode::Old, is_in_registry: true },
-        Self { node: OnNode::Current, is_in_registry: false },
-        Self { node: OnNode::Current, is_in_registry: true },
+        Self {
+            node: OnNode::None,
+            is_in_registry: false,
+        },
+        Self {
+            node: OnNode::None,
+            is_in_registry: true,
+        },
+        Self {
+            node: OnNode::Old,
+            is_in_registry: false,
+        },
+        Self {
+            node: OnNode::Old,
+            is_in_registry: true,
+        },
+        Self {
+            node: OnNode::Current,
+            is_in_registry: false,
+        },
+        Self {
+            node: OnNode::Current,
+            is_in_registry: true,
+        },
     ];
 }
 
@@ -86,7 +104,10 @@ impl Kubelet {
             pulls.push((images.number(place.image), place.pull_policy));
             let is_mounted = |(_, volume): &(usize, &_)| place.mounts_volume(volume);
             let volumes = pod.places.iter().enumerate().filter(is_mounted);
-            let container = Container { place: index, volumes: volumes.map(|(volume, _)| volume).collect() };
+            let container = Container {
+                place: index,
+                volumes: volumes.map(|(volume, _)| volume).collect(),
+            };
             match place.list {
                 List::InitContainers => stages.push(vec![container]),
                 List::Containers => apps.push(container),
@@ -101,7 +122,10 @@ impl Kubelet {
     /// image is away.
     pub(crate) fn start(&self, world: &World, away: Option<usize>) -> Started {
         let mut world = world.clone();
-        let mut result = Started { started: vec![None; self.pulls.len()], waiting: Vec::new() };
+        let mut result = Started {
+            started: vec![None; self.pulls.len()],
+            waiting: Vec::new(),
+        };
         for stage in &self.stages {
             loop {
                 let before = (world.clone(), result.started.clone());
@@ -122,7 +146,13 @@ impl Kubelet {
         result
     }
 
-    fn try_to_start(&self, container: &Container, world: &mut World, away: Option<usize>, result: &mut Started) {
+    fn try_to_start(
+        &self,
+        container: &Container,
+        world: &mut World,
+        away: Option<usize>,
+        result: &mut Started,
+    ) {
         let failed = result.waiting.len();
         for volume in &container.volumes {
             if self.pull(*volume, world, away).is_none() {
@@ -141,7 +171,10 @@ impl Kubelet {
     /// What the place gets. `None` if the pull fails.
     fn pull(&self, place: usize, world: &mut World, away: Option<usize>) -> Option<OnNode> {
         let (image, policy) = self.pulls[place];
-        let Whereabouts { node, is_in_registry } = &mut world[image];
+        let Whereabouts {
+            node,
+            is_in_registry,
+        } = &mut world[image];
         let uses_node = match policy {
             PullPolicy::Always => false,
             PullPolicy::IfNotPresent => *node > OnNode::None,
@@ -163,7 +196,11 @@ impl Kubelet {
     /// The containers in the order in which they start, each with the number of its stage.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (usize, usize)> {
         let stages = self.stages.iter().enumerate();
-        stages.flat_map(|(stage, containers)| containers.iter().map(move |container| (container.place, stage)))
+        stages.flat_map(|(stage, containers)| {
+            containers
+                .iter()
+                .map(move |container| (container.place, stage))
+        })
     }
 }
 
@@ -181,8 +218,12 @@ pub struct Surroundings {
 #[must_use]
 pub fn images(spec: &Value) -> Option<BTreeSet<String>> {
     let pod = Pod::read(spec, Settings(&Value::Null));
-    let is_clear = |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
-    let names = pod.places.iter().map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
+    let is_clear =
+        |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
+    let names = pod
+        .places
+        .iter()
+        .map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
     names.collect()
 }
 
@@ -195,21 +236,33 @@ pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
     let mut by_number: Vec<(&String, &usize)> = images.0.iter().collect();
     by_number.sort_by_key(|(_, number)| **number);
     let world = by_number.iter().map(|(image, _)| Whereabouts {
-        node: if surroundings.copies { OnNode::Old } else { OnNode::None },
+        node: if surroundings.copies {
+            OnNode::Old
+        } else {
+            OnNode::None
+        },
         is_in_registry: !surroundings.missing.contains(*image),
     });
     let result = kubelet.start(&world.collect(), None);
-    let started = pod.places.iter().zip(&result.started).filter(|(_, got)| got.is_some());
+    let started = pod
+        .places
+        .iter()
+        .zip(&result.started)
+        .filter(|(_, got)| got.is_some());
     started.map(|(place, _)| place.name.to_owned()).collect()
 }
 
 /// For a Pod with many images, no more worlds are made from this number on.
 const MANY_WORLDS: usize = 400;
 
-/// The worlds in which these images are: all of them for up to three images. For more images, all worlds in which at most
-/// two images are not everywhere, and of these some hundred.
+/// The worlds in which these images are: all of them for up to three images. For more images, worlds
+/// without registries, in which the node lacks at most one image; and all worlds in which at most two
+/// images are not everywhere, of these some hundred.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
-    let everywhere = Whereabouts { node: OnNode::Current, is_in_registry: true };
+    let everywhere = Whereabouts {
+        node: OnNode::Current,
+        is_in_registry: true,
+    };
     let mut worlds = vec![vec![everywhere; images]];
     if images <= 3 {
         for image in 0..images {
@@ -224,9 +277,21 @@ pub(crate) fn worlds(images: usize) -> Vec<World> {
         }
         return worlds;
     }
+    let on_node = Whereabouts {
+        node: OnNode::Current,
+        is_in_registry: false,
+    };
+    worlds.push(vec![on_node; images]);
+    for image in 0..images {
+        let mut world = vec![on_node; images];
+        world[image].node = OnNode::None;
+        worlds.push(world);
+    }
     for first in 0..images {
         for second in 0..first {
-            for (one, other) in Whereabouts::ALL.into_iter().flat_map(|one| Whereabouts::ALL.map(|other| (one, other)))
+            for (one, other) in Whereabouts::ALL
+                .into_iter()
+                .flat_map(|one| Whereabouts::ALL.map(|other| (one, other)))
             {
                 let mut world = vec![everywhere; images];
                 (world[first], world[second]) = (one, other);

@@ -50,7 +50,9 @@ pub fn names_image(pattern: &str, image: &Reference) -> bool {
 
 /// Whether a pattern with a wildcard matches a host. `:*` is any port or none, and `:443` is no port.
 fn names_host(pattern: &str, host: &str) -> bool {
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| is_number(port));
     match pattern.rsplit_once(':') {
         Some((name, "*")) => glob(pattern, host) || glob(name, host),
         Some((name, port)) if is_number(port) => match port.trim_start_matches('0') {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consistent_pull_policy::{lookup, validate};
-use oci_spec::image::ImageIndex;
 use serde_json::{Value, json};
 
+use crate::answers::MANIFEST_DIGEST;
 use crate::generate::Case;
 use crate::json::entries_in;
 
@@ -34,22 +34,12 @@ pub struct Native;
 
 struct Client(Arc<HostCall>);
 
-impl Client {
-    fn ask(&self, operation: &str, image: &str) -> Result<Vec<u8>, String> {
-        (self.0)("oci", operation, Value::from(image).to_string().as_bytes())
-    }
-}
-
 impl lookup::Client for Client {
     fn digest(&mut self, image: &str) -> Result<String, String> {
-        let answer = self.ask("v1/manifest_digest", image)?;
+        let image = Value::from(image).to_string();
+        let answer = (self.0)("oci", MANIFEST_DIGEST, image.as_bytes())?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
         Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
-    }
-
-    fn index(&mut self, image: &str) -> Result<Option<ImageIndex>, String> {
-        let answer = self.ask("v1/oci_manifest", image)?;
-        Ok(serde_json::from_slice(&answer).ok())
     }
 }
 
@@ -68,8 +58,8 @@ impl Policy for Native {
 pub struct Observed {
     /// The answer, parsed from JSON.
     pub answer: Value,
-    /// The lookups in their order: the operation and the image.
-    pub calls: Vec<(String, String)>,
+    /// The images that were looked up, in their order.
+    pub calls: Vec<String>,
 }
 
 /// Asks this policy whether settings are valid.
@@ -90,17 +80,18 @@ pub fn accepts_settings(policy: &dyn Policy, settings: &Value) -> Result<(), Str
 /// # Errors
 /// If there is no answer, or an answer that isn't JSON.
 pub fn observe(policy: &dyn Policy, case: &Case) -> Result<Observed, String> {
-    let calls = Arc::<Mutex<Vec<(String, String)>>>::default();
+    let calls = Arc::<Mutex<Vec<String>>>::default();
     let host: Arc<HostCall> = {
         let (answers, calls) = (case.answers.clone(), Arc::clone(&calls));
         Arc::new(move |namespace, operation, payload| {
             if namespace != "oci" {
                 return Ok(Vec::new());
             }
-            let image: String = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+            let image: String =
+                serde_json::from_slice(payload).map_err(|error| error.to_string())?;
             let answer = answers.call(operation, &image);
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.push((operation.to_owned(), image));
+            calls.push(image);
             answer.map(|answer| answer.to_string().into_bytes())
         })
     };

@@ -75,7 +75,11 @@ fn hold(is_kept: bool, details: impl FnOnce() -> String) -> Kept {
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.
-pub fn broken_promises(policy: &dyn Policy, case: &Case, event: Event) -> Result<Vec<BrokenPromise>, String> {
+pub fn broken_promises(
+    policy: &dyn Policy,
+    case: &Case,
+    event: Event,
+) -> Result<Vec<BrokenPromise>, String> {
     let mut case = case.clone();
     if event != Event::Created {
         let object = &case.request["object"];
@@ -89,7 +93,12 @@ pub fn broken_promises(policy: &dyn Policy, case: &Case, event: Event) -> Result
         events::prepare(&mut case.settings, event);
     }
     accepts_settings(policy, &case.settings)?;
-    let mut story = Story { policy, case: &case, first: Observed::default(), broken: RefCell::default() };
+    let mut story = Story {
+        policy,
+        case: &case,
+        first: Observed::default(),
+        broken: RefCell::default(),
+    };
     story.first = story.run(case.request.clone(), &[])?;
     let story = story;
     if event == Event::Created {
@@ -105,7 +114,10 @@ pub fn broken_promises(policy: &dyn Policy, case: &Case, event: Event) -> Result
 ///
 /// # Errors
 /// If this policy gives no answer, or rejects the Pod.
-pub fn broken_starts(policy: &dyn Policy, case: &Case) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
+pub fn broken_starts(
+    policy: &dyn Policy,
+    case: &Case,
+) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
     let observed = observe(policy, case)?;
     hold(observed.is_accepted(), || told(&observed))?;
     let after = observed.object_after(&case.request);
@@ -146,8 +158,18 @@ struct Repaired<'r> {
 impl<'r> Repaired<'r> {
     fn of(case: &'r Case, observed: &'r Observed, after: &'r Value) -> Self {
         let (before, settings) = (&case.request["object"], Settings(&case.settings));
-        let (old, new) = (Pod::read(&before["spec"], settings), Pod::read(&after["spec"], settings));
-        Self { case, observed, before, after, old, new }
+        let (old, new) = (
+            Pod::read(&before["spec"], settings),
+            Pod::read(&after["spec"], settings),
+        );
+        Self {
+            case,
+            observed,
+            before,
+            after,
+            old,
+            new,
+        }
     }
 
     fn settings(&self) -> Settings<'_> {
@@ -162,7 +184,9 @@ impl Story<'_> {
 
     fn check(&self, promise: &'static str, is_kept: impl FnOnce() -> Kept) {
         if let Err(details) = is_kept() {
-            self.broken.borrow_mut().push(BrokenPromise { promise, details });
+            self.broken
+                .borrow_mut()
+                .push(BrokenPromise { promise, details });
         }
     }
 
@@ -189,7 +213,10 @@ impl Story<'_> {
             put(&mut case.settings, path, value.clone());
         }
         let observed = observe(self.policy, &case)?;
-        let answered = Answered { case: &case, observed: &observed };
+        let answered = Answered {
+            case: &case,
+            observed: &observed,
+        };
         let promises = answer::PROMISES.iter().chain(&lookups::PROMISES);
         for (promise, is_kept) in promises.chain(&findings::PROMISES) {
             self.check(promise, || is_kept(&answered));
@@ -229,7 +256,8 @@ impl Story<'_> {
     /// run must have skipped no lookup, and must have been below the limit for lookups.
     fn is_bounded(&self) -> bool {
         let failed = self.first.list("lookups");
-        failed.iter().all(|lookup| lookup["asked"] == true) && self.first.calls.len() < lookups::LIMIT
+        failed.iter().all(|lookup| lookup["asked"] == true)
+            && self.first.calls.len() < lookups::LIMIT
     }
 }
 

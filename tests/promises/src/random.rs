@@ -9,7 +9,11 @@ use crate::promises::broken_promises;
 #[must_use]
 pub fn event(number: u64) -> Event {
     let half = usize::try_from(number / 2).unwrap_or_default();
-    if number.is_multiple_of(2) { Event::Created } else { Event::ALL[half % Event::ALL.len()] }
+    if number.is_multiple_of(2) {
+        Event::Created
+    } else {
+        Event::ALL[half % Event::ALL.len()]
+    }
 }
 
 /// Tries the promises with the case that `seed` and `number` stand for.
@@ -26,7 +30,9 @@ pub fn keeps_promises(policy: &dyn Policy, seed: u64, number: u64) -> Result<(),
         broken.filter(|(other, _)| *other == promise)
     };
     let small = case(&shrink(&bytes, |case| breaks(case).is_some()));
-    let details = breaks(&small).map(|(_, details)| details).unwrap_or_default();
+    let details = breaks(&small)
+        .map(|(_, details)| details)
+        .unwrap_or_default();
     Err(format!(
         "{promise}\n    {details}\n    event {event:?}\n    settings {}\n    request {}\n    \
          answers {:?}\n    Repeat it: cargo run --profile xtask --package soak -- --seed {seed} --from {number} --cases 1",

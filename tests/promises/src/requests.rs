@@ -21,7 +21,8 @@ pub(crate) const WORKLOADS: [(&str, &str, &str); 8] = [
 pub(crate) fn template_path(request: &Value) -> Option<&'static str> {
     let kind = &request["kind"];
     let mut workloads = WORKLOADS.into_iter();
-    let (_, _, path) = workloads.find(|(group, name, _)| kind["group"] == *group && kind["kind"] == *name)?;
+    let (_, _, path) =
+        workloads.find(|(group, name, _)| kind["group"] == *group && kind["kind"] == *name)?;
     Some(path)
 }
 
@@ -39,7 +40,11 @@ pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
     let spec = &object["spec"];
     let has_shape = |list: &str, entry: &Value| {
         let image = &entry["image"];
-        let is_image = if list == "volumes" { image.is_object() } else { image.is_string() };
+        let is_image = if list == "volumes" {
+            image.is_object()
+        } else {
+            image.is_string()
+        };
         entry.is_object() && (is_image || image.is_null())
     };
     let is_list = |list: &&str| {
@@ -83,7 +88,8 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
     if !is_update && request["operation"] != "CREATE" {
         return true;
     }
-    let is_read = subresource.is_empty() || is_pod(request) && is_update && subresource == "ephemeralcontainers";
+    let is_read = subresource.is_empty()
+        || is_pod(request) && is_update && subresource == "ephemeralcontainers";
     if !is_read {
         return true;
     }
@@ -99,6 +105,7 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
     is_being_deleted
         || settings.templates() == "Off"
         || has_controller(object, None)
+        || is_update && request["kind"]["kind"] == "Job"
         || is_update && new.is_some() && new == old
 }
 
@@ -116,6 +123,7 @@ fn changes_a_pod(request: &Value) -> bool {
         Some(entries.map(|entry| entry["image"].clone()).collect())
     };
     lists.iter().any(|list| {
-        new[list] != old[list] && (images(new, list) != images(old, list) || *list == "ephemeralContainers")
+        new[list] != old[list]
+            && (images(new, list) != images(old, list) || *list == "ephemeralContainers")
     })
 }

@@ -47,8 +47,12 @@ impl<'s> Settings<'s> {
         self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
     }
 
-    pub(crate) fn pull_once(self) -> &'s str {
-        self.choice("pullOnce", "AfterInitContainer")
+    pub(crate) fn pull_once(self) -> bool {
+        self.get("pullOnce") != Some(&Value::Bool(false))
+    }
+
+    pub(crate) fn lookup(self) -> &'s str {
+        self.choice("registry.lookup", "Off")
     }
 
     pub(crate) fn templates(self) -> &'s str {

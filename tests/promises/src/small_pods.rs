@@ -48,17 +48,15 @@ pub const FAMILIES: [Family; 3] = [
 #[must_use]
 pub fn settings() -> Vec<Value> {
     let template = json!({"command": ["/check"]});
-    let every = |as_: &str, pull_once: &str| json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": as_, "template": template}, "pullOnce": pull_once});
+    let every = |kind: &str, pull_once: bool| json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": kind, "template": template}, "pullOnce": pull_once});
     vec![
         json!({}),
-        json!({"pullOnce": "Off"}),
+        json!({"pullOnce": false}),
         json!({"imageChecks": {"coverage": "Fix"}}),
-        json!({"imageChecks": {"as": "ImageVolume"}}),
-        every("InitContainer", "AfterInitContainer"),
-        every("InitContainer", "AfterAnyCheck"),
-        every("ImageVolume", "AfterInitContainer"),
-        every("ImageVolume", "AfterAnyCheck"),
-        every("ImageVolume", "Off"),
+        json!({"imageChecks": {"coverage": "Fix", "as": "ImageVolume"}}),
+        every("InitContainer", true),
+        every("ImageVolume", true),
+        every("ImageVolume", false),
     ]
 }
 
@@ -115,8 +113,8 @@ impl Family {
         let exempt = if self.has_exempt { 2 } else { 1 };
         let (init, app) = (1 + 18 * exempt, 1 + 6 * exempt);
         let volume = 1 + 12 * exempt * (1 << (self.inits + 2));
-        let [inits, volumes] =
-            [(init, self.inits), (volume, self.volumes)].map(|(base, count)| (0..count).fold(1, |all, _| all * base));
+        let [inits, volumes] = [(init, self.inits), (volume, self.volumes)]
+            .map(|(base, count)| (0..count).fold(1, |all, _| all * base));
         2 * inits * app * app * volumes
     }
 
@@ -125,17 +123,27 @@ impl Family {
     pub fn pod(self, number: u64) -> Option<SmallPod> {
         let mut digits = Digits(number);
         let always_restarts = digits.flag();
-        let inits = (0..self.inits).map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Sidecar, Kind::Check], 0));
+        let inits = (0..self.inits)
+            .map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Sidecar, Kind::Check], 0));
         let inits: Vec<_> = inits.collect();
-        let apps: Vec<_> = (0..2).map(|_| self.place(&mut digits, &[Kind::App], 0)).collect();
-        let volumes = (0..self.volumes).map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Check], self.inits + 2));
+        let apps: Vec<_> = (0..2)
+            .map(|_| self.place(&mut digits, &[Kind::App], 0))
+            .collect();
+        let volumes = (0..self.volumes)
+            .map(|_| self.place(&mut digits, &[Kind::Plain, Kind::Check], self.inits + 2));
         let volumes: Vec<_> = volumes.collect();
         let has_gap = |list: &[Option<SmallPlace>]| !list.is_sorted_by_key(Option::is_none);
         if has_gap(&inits) || has_gap(&apps) || has_gap(&volumes) || apps[0].is_none() {
             return None;
         }
-        let [inits, apps, volumes] = [inits, apps, volumes].map(|list| list.into_iter().flatten().collect::<Vec<_>>());
-        let pod = SmallPod { inits, apps, volumes, always_restarts };
+        let [inits, apps, volumes] =
+            [inits, apps, volumes].map(|list| list.into_iter().flatten().collect::<Vec<_>>());
+        let pod = SmallPod {
+            inits,
+            apps,
+            volumes,
+            always_restarts,
+        };
         (pod.mounts_exist() && pod.is_in(self) && pod.has_first_names()).then_some(pod)
     }
 
@@ -150,10 +158,21 @@ impl Family {
         let mut mounted_by = [[false; 2]; 2];
         if mounting > 0 {
             let inits = mounting - 2;
-            mounted_by[0].iter_mut().take(inits).for_each(|mounts| *mounts = digits.flag());
-            mounted_by[1].iter_mut().for_each(|mounts| *mounts = digits.flag());
+            mounted_by[0]
+                .iter_mut()
+                .take(inits)
+                .for_each(|mounts| *mounts = digits.flag());
+            mounted_by[1]
+                .iter_mut()
+                .for_each(|mounts| *mounts = digits.flag());
         }
-        Some(SmallPlace { kind, image, policy, is_exempt, mounted_by })
+        Some(SmallPlace {
+            kind,
+            image,
+            policy,
+            is_exempt,
+            mounted_by,
+        })
     }
 }
 
@@ -172,7 +191,9 @@ impl SmallPod {
 
     fn is_in(&self, family: Family) -> bool {
         let is_work = |init: &SmallPlace| init.kind != Kind::Sidecar && !init.is_exempt;
-        let has_check = self.places().any(|place| place.kind == Kind::Check && !place.is_exempt);
+        let has_check = self
+            .places()
+            .any(|place| place.kind == Kind::Check && !place.is_exempt);
         let depends_on_restarts = !has_check && !self.inits.iter().any(is_work);
         (!family.has_exempt || self.places().any(|place| place.is_exempt))
             && (depends_on_restarts || !self.always_restarts)
@@ -187,12 +208,18 @@ impl SmallPod {
     fn renamed(&self, [images, apps, volumes]: [bool; 3]) -> Self {
         let mut pod = self.clone();
         if images {
-            let places = pod.inits.iter_mut().chain(&mut pod.apps).chain(&mut pod.volumes);
+            let places = pod
+                .inits
+                .iter_mut()
+                .chain(&mut pod.apps)
+                .chain(&mut pod.volumes);
             places.for_each(|place| place.image = 1 - place.image);
         }
         if apps && pod.apps.len() == 2 {
             pod.apps.reverse();
-            pod.volumes.iter_mut().for_each(|volume| volume.mounted_by[1].reverse());
+            pod.volumes
+                .iter_mut()
+                .for_each(|volume| volume.mounted_by[1].reverse());
         }
         if volumes {
             pod.volumes.reverse();
@@ -205,7 +232,9 @@ impl SmallPod {
         let mut checks = 0;
         let lists = [(&self.inits, "i"), (&self.apps, "a"), (&self.volumes, "v")];
         let places = lists.into_iter().flat_map(|(list, name)| {
-            list.iter().enumerate().map(move |(number, place)| (place, format!("{name}{number}")))
+            list.iter()
+                .enumerate()
+                .map(move |(number, place)| (place, format!("{name}{number}")))
         });
         let named = places.map(|(place, name)| {
             let name = match place.kind {
@@ -223,11 +252,19 @@ impl SmallPod {
     /// The Pod.
     #[must_use]
     pub fn object(&self) -> Value {
-        let restart_policy = if self.always_restarts { "Always" } else { "Never" };
+        let restart_policy = if self.always_restarts {
+            "Always"
+        } else {
+            "Never"
+        };
         let mut spec = json!({"restartPolicy": restart_policy});
         let names = self.names();
         let (containers, volumes) = names.split_at(self.inits.len() + self.apps.len());
-        for (index, (name, place)) in containers.iter().zip(self.inits.iter().chain(&self.apps)).enumerate() {
+        for (index, (name, place)) in containers
+            .iter()
+            .zip(self.inits.iter().chain(&self.apps))
+            .enumerate()
+        {
             let (image, policy) = (IMAGES[place.image], POLICIES[place.policy]);
             let mut container = json!({"name": name, "image": image, "imagePullPolicy": policy});
             if place.kind == Kind::Sidecar {
@@ -235,7 +272,8 @@ impl SmallPod {
             }
             if place.kind == Kind::Check {
                 container["command"] = json!(["/check/true"]);
-                list_mut(&mut container, "volumeMounts").push(json!({"name": "check", "mountPath": "/check"}));
+                list_mut(&mut container, "volumeMounts")
+                    .push(json!({"name": "check", "mountPath": "/check"}));
             }
             let (list, index) = match index.checked_sub(self.inits.len()) {
                 None => (0, index),
@@ -270,7 +308,11 @@ impl SmallPod {
         if self.places().any(|place| place.is_exempt) {
             settings["exempt"] = json!({"containers": ["*-exempt"]});
         }
-        Case { request: create_request(&self.object()), settings, answers: Answers::default() }
+        Case {
+            request: create_request(&self.object()),
+            settings,
+            answers: Answers::default(),
+        }
     }
 }
 
@@ -292,7 +334,10 @@ pub fn notation(pod: &Value) -> String {
             places.push(words.join(" "));
         }
     }
-    for volume in crate::json::elements(spec, "volumes").iter().filter(|one| one["image"].is_object()) {
+    for volume in crate::json::elements(spec, "volumes")
+        .iter()
+        .filter(|one| one["image"].is_object())
+    {
         let name = text(&volume["name"]);
         let containers = crate::json::all_of(spec, &crate::json::CONTAINER_LISTS);
         let mounting = containers.filter(|container| {
@@ -302,9 +347,16 @@ pub fn notation(pod: &Value) -> String {
         let mounting: Vec<&str> = mounting.map(|container| text(&container["name"])).collect();
         let [image, policy] = ["reference", "pullPolicy"].map(|key| text(&volume["image"][key]));
         let on = if mounting.is_empty() { "" } else { " on " };
-        places.push(format!("volume {name} {image} {policy}{on}{}", mounting.join(" ")));
+        places.push(format!(
+            "volume {name} {image} {policy}{on}{}",
+            mounting.join(" ")
+        ));
     }
-    format!("{}; restartPolicy {}", places.join(", "), text(&spec["restartPolicy"]))
+    format!(
+        "{}; restartPolicy {}",
+        places.join(", "),
+        text(&spec["restartPolicy"])
+    )
 }
 
 /// What became of a small Pod under some settings.
@@ -330,9 +382,18 @@ pub fn try_pod(policy: &dyn Policy, pod: &SmallPod, settings: &Value) -> Tried {
                     case.settings,
                 )
             };
-            let broken = broken.iter().map(|one| (one.promise, told(&one.details))).collect();
-            Tried { worlds: worlds as u64, broken }
+            let broken = broken
+                .iter()
+                .map(|one| (one.promise, told(&one.details)))
+                .collect();
+            Tried {
+                worlds: worlds as u64,
+                broken,
+            }
         }
-        Err(problem) => Tried { worlds: 0, broken: vec![("every-request-gets-an-answer", problem)] },
+        Err(problem) => Tried {
+            worlds: 0,
+            broken: vec![("every-request-gets-an-answer", problem)],
+        },
     }
 }

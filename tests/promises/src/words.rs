@@ -1,5 +1,6 @@
-//! The words of the documentation, as functions of a Pod and the settings: *check*, *first init container* and
-//! *guarded*. They read like the table that defines them, and share no code with this policy.
+//! The words of the documentation, as functions of a Pod and the settings: *image check*, *first init
+//! container*, *needs a check* and *starts after*. They read like the definitions, and share no code
+//! with this policy.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +20,12 @@ pub(crate) enum List {
 }
 
 impl List {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::InitContainers, Self::Containers, Self::EphemeralContainers, Self::Volumes];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
 
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -88,7 +93,10 @@ impl<'p> Place<'p> {
 
     /// Whether the other place has this image with a digest behind the tag.
     pub(crate) fn has_tag_of(&self, other: &Place) -> bool {
-        other.image.split_once('@').is_some_and(|(tag, _)| on_node(self.image) == tag)
+        other
+            .image
+            .split_once('@')
+            .is_some_and(|(tag, _)| on_node(self.image) == tag)
     }
 
     pub(crate) fn has_digest(&self) -> bool {
@@ -132,7 +140,11 @@ impl<'p> Pod<'p> {
             let entries = elements(spec, list.key()).iter().enumerate();
             entries.filter_map(move |(index, entry)| Place::of(list, index, entry, settings))
         });
-        Self { places: places.collect(), spec, settings }
+        Self {
+            places: places.collect(),
+            spec,
+            settings,
+        }
     }
 
     /// The places that this policy examines.
@@ -154,7 +166,8 @@ impl<'p> Pod<'p> {
     /// The containers that start with the Pod, in the order in which they start.
     fn started(&self) -> impl Iterator<Item = &Place<'p>> {
         let apps = self.places.iter();
-        self.init_containers().chain(apps.filter(|place| place.list == List::Containers))
+        self.init_containers()
+            .chain(apps.filter(|place| place.list == List::Containers))
     }
 
     /// Whether a reference can't be parsed. An image ID counts too where the settings need to know the image.
@@ -188,7 +201,8 @@ impl<'p> Pod<'p> {
 
     /// The first init container that is neither a native sidecar nor exempt.
     pub(crate) fn first_init_container(&self) -> Option<&Place<'p>> {
-        self.init_containers().find(|place| place.ends() && !place.is_exempt)
+        self.init_containers()
+            .find(|place| place.ends() && !place.is_exempt)
     }
 
     fn is_after_first(&self, container: &Place) -> bool {
@@ -199,7 +213,8 @@ impl<'p> Pod<'p> {
 
     /// The first container that mounts a volume.
     fn first_to_mount(&self, volume: &Place) -> Option<&Place<'p>> {
-        self.started().find(|container| container.mounts.contains(volume.name))
+        self.started()
+            .find(|container| container.mounts.contains(volume.name))
     }
 
     /// Whether added checks are image volumes.
@@ -207,9 +222,9 @@ impl<'p> Pod<'p> {
         self.settings.as_volumes()
     }
 
-    /// Every app container. With image volumes as checks, also every container and image volume that begins
-    /// after the first init container, and that is no image check.
-    pub(crate) fn is_guarded(&self, place: &Place) -> bool {
+    /// Every app container. With image volumes as checks, also every container and image volume that
+    /// begins after the first init container, and that is no image check.
+    pub(crate) fn needs_check(&self, place: &Place) -> bool {
         if place.is_exempt {
             return false;
         }
@@ -220,7 +235,9 @@ impl<'p> Pod<'p> {
             List::EphemeralContainers => false,
             List::Volumes => {
                 let first = self.first_to_mount(place);
-                let mut mounting = self.started().filter(|container| container.mounts_volume(place));
+                let mut mounting = self
+                    .started()
+                    .filter(|container| container.mounts_volume(place));
                 with_volumes
                     && mounting.any(|container| !container.is_exempt)
                     && first.is_some_and(|container| self.is_after_first(container))
@@ -228,8 +245,42 @@ impl<'p> Pod<'p> {
         }
     }
 
-    pub(crate) fn guarded(&self) -> impl Iterator<Item = &Place<'p>> {
-        self.places.iter().filter(|place| self.is_guarded(place))
+    pub(crate) fn needing_checks(&self) -> impl Iterator<Item = &Place<'p>> {
+        self.places.iter().filter(|place| self.needs_check(place))
+    }
+
+    /// The position of a container among the init containers. App containers come last. A volume is
+    /// pulled with the first container that mounts it.
+    fn moment(&self, place: &Place) -> Option<usize> {
+        match place.list {
+            List::InitContainers => Some(place.index),
+            List::Containers => Some(usize::MAX),
+            List::EphemeralContainers => None,
+            List::Volumes => self.moment(self.first_to_mount(place)?),
+        }
+    }
+
+    /// Whether a place starts after the pull of another one.
+    pub(crate) fn starts_after(&self, place: &Place, pull: &Place) -> bool {
+        let (Some(own), Some(pulled)) = (self.moment(place), self.moment(pull)) else {
+            return false;
+        };
+        let mounting = |volume: &Place| -> Vec<&Place<'p>> {
+            let started = self.started();
+            started
+                .filter(|container| container.mounts_volume(volume))
+                .collect()
+        };
+        let is_after = match pull.list {
+            List::InitContainers => pulled < own,
+            List::Volumes if pulled != usize::MAX => pulled <= own,
+            List::Volumes if place.list == List::Containers => place.mounts_volume(pull),
+            List::Volumes if own == usize::MAX => mounting(place)
+                .iter()
+                .all(|container| container.mounts_volume(pull)),
+            _ => false,
+        };
+        is_after && !place.is_exempt && !pull.is_exempt
     }
 
     /// Whether a place is pulled when the Pod starts.
@@ -256,20 +307,17 @@ impl<'p> Pod<'p> {
         policy.is_empty() || policy == "Always"
     }
 
-    /// Whether *pull-once* says that the image of a guarded container is pulled before the container starts.
+    /// Whether *pull-once* says that the image of a container is pulled before the container starts.
     pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
-        let is_before = |init: &Place| !container.is_init() || init.index < container.index;
-        let mut pulls =
-            self.examined().filter(|place| place.is_same_image(container) && place.pull_policy == PullPolicy::Always);
-        pulls.any(|place| match (place.list, self.settings.pull_once()) {
-            (List::InitContainers, "AfterInitContainer" | "AfterAnyCheck") => is_before(place),
-            (List::Volumes, "AfterAnyCheck") => {
-                let mut inits = self.init_containers().filter(|init| init.mounts_volume(place));
-                // A container pulls its volumes before its own image.
-                self.is_check(place) && inits.any(|init| is_before(init) || init.index == container.index)
-            }
-            _ => false,
-        })
+        let is_lowered = container.list != List::EphemeralContainers
+            && container.is_container()
+            && !self.is_check(container);
+        let mut inits = self
+            .init_containers()
+            .filter(|init| init.is_same_image(container) && init.pull_policy == PullPolicy::Always);
+        self.settings.pull_once()
+            && is_lowered
+            && inits.any(|init| self.starts_after(container, init))
     }
 
     /// The places that were in an older Pod: the index of each in that Pod and in this one.

@@ -32,18 +32,23 @@ fn any_shape_gets_an_answer() {
     for number in 0..number("CASES", 3_000) {
         let case = case(&bytes(22, number));
         let text = String::from_utf8_lossy(&bytes(25, number)[..32]).into_owned();
-        let host: Arc<HostCall> = Arc::new(move |_, _, _| Err(format!("h0st-s3cret{text}h0st-s3cret")));
+        let host: Arc<HostCall> =
+            Arc::new(move |_, _, _| Err(format!("h0st-s3cret{text}h0st-s3cret")));
         let settings = any_shape(&case.settings, &bytes(23, number));
         let judged = Native.validate_settings(settings.to_string().as_bytes());
-        let judged: Value = serde_json::from_slice(&judged.expect("an answer")).expect("the answer is JSON");
-        let is_told = judged["message"].as_str().is_some_and(|text| !text.is_empty());
+        let judged: Value =
+            serde_json::from_slice(&judged.expect("an answer")).expect("the answer is JSON");
+        let is_told = judged["message"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty());
         assert!(judged["valid"] == true || is_told, "{judged}: {settings}");
         let mut request = case.request.clone();
         request["object"] = any_shape(&request["object"], &bytes(24, number));
         for settings in [&case.settings, &settings] {
             let payload = json!({"request": request, "settings": settings}).to_string();
             let answer = Native.validate(payload.as_bytes(), Arc::clone(&host));
-            let answer: Value = serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON");
+            let answer: Value =
+                serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON");
             assert!(!answer.to_string().contains("h0st-s3cret"), "{answer}");
             let is_rejection = answer["code"] == 400 || answer["code"] == 422;
             assert!(answer["accepted"] == true || is_rejection, "{answer}");

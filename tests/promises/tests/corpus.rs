@@ -16,8 +16,11 @@ fn the_corpus_keeps_the_promises() {
     assert!(samples.len() > 40 && examples.len() > 5);
     for (example, settings) in examples {
         for sample in &samples {
-            let case =
-                Case { request: sample.request.clone(), settings: settings.clone(), answers: Answers::default() };
+            let case = Case {
+                request: sample.request.clone(),
+                settings: settings.clone(),
+                answers: Answers::default(),
+            };
             for event in Event::ALL {
                 let place = format!("{}, {example}, {event:?}", sample.file);
                 let broken = broken_promises(&Native, &case, event);
@@ -36,7 +39,12 @@ fn the_corpus_keeps_the_promises() {
 fn the_pods_of_the_corpus_are_pods_of_kubernetes() {
     for (file, manifest) in manifests() {
         let mut unknown = Vec::new();
-        let pod: Result<Pod, _> = serde_ignored::deserialize(manifest, |path| unknown.push(path.to_string()));
-        assert!(pod.is_ok() && unknown.is_empty(), "{file}: {:?}, Kubernetes has no {unknown:?}", pod.err());
+        let pod: Result<Pod, _> =
+            serde_ignored::deserialize(manifest, |path| unknown.push(path.to_string()));
+        assert!(
+            pod.is_ok() && unknown.is_empty(),
+            "{file}: {:?}, Kubernetes has no {unknown:?}",
+            pod.err()
+        );
     }
 }

@@ -34,9 +34,14 @@ fn three_parsers_read_the_same_references() {
         let expected = Reference::parse(&text);
         let read = image::Reference::parse(&text).ok().map(|image| {
             let latest = image.digest().is_none().then_some("latest");
-            (image.repository(), image.tag().or(latest).map(str::to_owned))
+            (
+                image.repository(),
+                image.tag().or(latest).map(str::to_owned),
+            )
         });
-        let name = expected.as_ref().map(|image| (image.name(), image.tag.clone()));
+        let name = expected
+            .as_ref()
+            .map(|image| (image.name(), image.tag.clone()));
         assert_eq!(read, name, "{text:?}");
         if !is_read_differently(&text) {
             let other = text.parse::<oci_spec::distribution::Reference>().ok();

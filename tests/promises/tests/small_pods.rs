@@ -15,11 +15,16 @@ fn a_sample_of_the_small_pods_starts_as_promised() {
     for family in FAMILIES {
         let step = usize::try_from(number("EVERY", EVERY)).expect("a small number");
         for number in (0..family.end()).step_by(step) {
-            let Some(pod) = family.pod(number) else { continue };
+            let Some(pod) = family.pod(number) else {
+                continue;
+            };
             tried += 1;
             for settings in &settings {
                 let broken = try_pod(&Native, &pod, settings).broken;
-                let told: Vec<_> = broken.iter().map(|(name, told)| [*name, told].join("\n    ")).collect();
+                let told: Vec<_> = broken
+                    .iter()
+                    .map(|(name, told)| [*name, told].join("\n    "))
+                    .collect();
                 assert!(told.is_empty(), "{}", told.join("\n"));
             }
         }

@@ -35,15 +35,23 @@ struct Args {
 struct ModuleUnderTest(Module);
 
 impl ModuleUnderTest {
-    fn call(&self, host: &Capabilities, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+    fn call(
+        &self,
+        host: &Capabilities,
+        operation: &str,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, String> {
         let answer = self.0.call(host, operation, payload);
-        answer.map(|answer| answer.bytes).map_err(|error| format!("call: {error:#}"))
+        answer
+            .map(|answer| answer.bytes)
+            .map_err(|error| format!("call: {error:#}"))
     }
 }
 
 impl Policy for ModuleUnderTest {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        let host: Capabilities = Arc::new(move |call| host(call.namespace, call.operation, call.payload));
+        let host: Capabilities =
+            Arc::new(move |call| host(call.namespace, call.operation, call.payload));
         self.call(&host, "validate", payload)
     }
 

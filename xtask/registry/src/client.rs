@@ -31,15 +31,6 @@ pub(crate) async fn digest(image: &str) -> Result<String> {
     Ok(json!({ "digest": digest.map_err(as_a_host)? }).to_string())
 }
 
-/// The manifest or index of an image, as JSON.
-pub(crate) async fn manifest(image: &str) -> Result<String> {
-    let image: Reference = image.parse()?;
-    let client = client(image.registry()).map_err(as_a_host)?;
-    let credentials = credentials(image.registry());
-    let manifest = client.pull_manifest(&image, &credentials).await;
-    Ok(json!(manifest.map_err(as_a_host)?.0).to_string())
-}
-
 /// The error with the text of Kubewarden's hosts.
 fn as_a_host(error: OciDistributionError) -> anyhow::Error {
     let text = format!("Fail to interact with OCI registry: {error}");
@@ -52,7 +43,11 @@ pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     // `Client::new` would panic if the system has no CA certificates.
     Client::try_from(ClientConfig {
-        protocol: if is_on_loopback(registry) { ClientProtocol::Http } else { ClientProtocol::Https },
+        protocol: if is_on_loopback(registry) {
+            ClientProtocol::Http
+        } else {
+            ClientProtocol::Https
+        },
         connect_timeout: Some(TIME_LIMIT),
         read_timeout: Some(TIME_LIMIT),
         ..ClientConfig::default()
@@ -62,7 +57,9 @@ pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
 /// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
 pub(crate) fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
-        Ok(DockerCredential::UsernamePassword(user, password)) => RegistryAuth::Basic(user, password),
+        Ok(DockerCredential::UsernamePassword(user, password)) => {
+            RegistryAuth::Basic(user, password)
+        }
         _ => RegistryAuth::Anonymous,
     }
 }

@@ -2,7 +2,6 @@
 //! compiled for a minute, and only lookups and `cargo xtask push` need it: `xtask` compiles and runs it.
 //!
 //! - `registry-client digest IMAGE` prints `{"digest":"sha256:..."}`
-//! - `registry-client manifest IMAGE` prints the manifest or index
 //! - `registry-client push MODULE URI ANNOTATIONS` prints the module's immutable reference
 
 mod client;
@@ -23,18 +22,24 @@ fn main() -> ExitCode {
             // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which
             // is removed here.
             let text = format!("{error:?}");
-            eprint!("{}", text.split("\n\nStack backtrace:").next().unwrap_or_default());
+            eprint!(
+                "{}",
+                text.split("\n\nStack backtrace:")
+                    .next()
+                    .unwrap_or_default()
+            );
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(arguments: &[&str]) -> Result<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         match arguments {
             ["digest", image] => client::digest(image).await,
-            ["manifest", image] => client::manifest(image).await,
             ["push", module, uri, annotations] => push::push(module, uri, annotations).await,
             _ => bail!("unknown arguments: {arguments:?}"),
         }

@@ -24,13 +24,30 @@ pub(crate) async fn push(module: &str, uri: &str, annotations: &str) -> Result<S
     let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())
         .with_context(|| format!("'{uri}' is no {SCHEME}host/repository:tag"))?;
     let annotations: BTreeMap<String, String> = serde_json::from_str(annotations)?;
-    let layers = [ImageLayer::new(module, WASM_LAYER_MEDIA_TYPE.to_owned(), None)];
+    let layers = [ImageLayer::new(
+        module,
+        WASM_LAYER_MEDIA_TYPE.to_owned(),
+        None,
+    )];
     let config = Config::new(&b"{}"[..], WASM_CONFIG_MEDIA_TYPE.to_owned(), None);
     let manifest = OciImageManifest::build(&layers, &config, Some(annotations));
     let registry = target.registry();
-    let pushed = client(registry)?.push(&target, &layers, config, &credentials(registry), Some(manifest)).await;
+    let pushed = client(registry)?
+        .push(
+            &target,
+            &layers,
+            config,
+            &credentials(registry),
+            Some(manifest),
+        )
+        .await;
     // The address of the stored manifest ends in its digest.
-    let url = pushed.with_context(|| format!("cannot push to {target}"))?.manifest_url;
+    let url = pushed
+        .with_context(|| format!("cannot push to {target}"))?
+        .manifest_url;
     let digest = url.rsplit_once('/').map_or("", |(_, digest)| digest);
-    Ok(format!("{SCHEME}{registry}/{}@{digest}", target.repository()))
+    Ok(format!(
+        "{SCHEME}{registry}/{}@{digest}",
+        target.repository()
+    ))
 }

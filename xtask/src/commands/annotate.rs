@@ -43,7 +43,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (module, output) = (args.module.display(), args.output_path.display());
     let bytes = fs::read(&args.module).with_context(|| format!("cannot read module {module}"))?;
-    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let read = |path: &Path| {
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
     let (metadata, usage) = (read(&args.metadata_path)?, read(&args.usage_path)?);
     let annotated = annotate(bytes, &metadata, &usage);
     let annotated = annotated.with_context(|| format!("cannot annotate {module}"))?;
@@ -57,14 +59,23 @@ fn annotate(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>>
     );
     let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
     let unknown = metadata.keys().find(|key| !KEYS.contains(&key.as_str()));
-    ensure!(unknown.is_none(), "unknown key in the metadata: {unknown:?}");
+    ensure!(
+        unknown.is_none(),
+        "unknown key in the metadata: {unknown:?}"
+    );
     metadata.insert("protocolVersion".to_owned(), json!("v1"));
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
     annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
     annotations["io.kubewarden.policy.usage"] = json!(usage);
     metadata::append(&mut module, &metadata)?;
     // Version 1 of Kubewarden's protocol is the only version.
-    let version = Module::new(&module)?.call(&nothing_granted(), "protocol_version", &[])?.bytes;
-    ensure!(version == b"\"v1\"", "the policy answered protocol_version with {:?}", String::from_utf8_lossy(&version));
+    let version = Module::new(&module)?
+        .call(&nothing_granted(), "protocol_version", &[])?
+        .bytes;
+    ensure!(
+        version == b"\"v1\"",
+        "the policy answered protocol_version with {:?}",
+        String::from_utf8_lossy(&version)
+    );
     Ok(module)
 }

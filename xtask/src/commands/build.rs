@@ -48,7 +48,10 @@ fn compile() -> Result<PathBuf> {
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(target_directory()?.join(TARGET).join("release").join(ARTIFACT))
+    Ok(target_directory()?
+        .join(TARGET)
+        .join("release")
+        .join(ARTIFACT))
 }
 
 /// A setting that makes Cargo write the same source paths into the module for every user. The messages
@@ -57,14 +60,19 @@ fn compile() -> Result<PathBuf> {
 ///
 /// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it first
 /// downloads packages from it, so without any directory the packages are downloaded before the build.
-fn same_paths_everywhere(cargo_home: &Path, fetch: impl FnOnce() -> Result<String>) -> Result<String> {
+fn same_paths_everywhere(
+    cargo_home: &Path,
+    fetch: impl FnOnce() -> Result<String>,
+) -> Result<String> {
     let sources = cargo_home.join("registry/src");
     let registries = || fs::read_dir(&sources).into_iter().flatten().flatten();
     if registries().next().is_none() {
         fetch()?;
     }
     let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
-    let flags: Vec<String> = registries().map(|registry| remap(registry.path())).collect();
+    let flags: Vec<String> = registries()
+        .map(|registry| remap(registry.path()))
+        .collect();
     // TOML and JSON write a list of strings in the same way.
     let flags = serde_json::to_string(&flags)?;
     Ok(format!("target.{TARGET}.rustflags={flags}"))
@@ -82,9 +90,12 @@ fn cargo_home(variable: Option<OsString>, home: Option<PathBuf>) -> Result<PathB
 fn target_directory() -> Result<PathBuf> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];
     let json = output(cargo().args(arguments))?;
-    let metadata: Value = serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
+    let metadata: Value =
+        serde_json::from_str(&json).context("cannot read the output of cargo metadata")?;
     let directory = metadata["target_directory"].as_str();
-    Ok(directory.context("cargo metadata names no target directory")?.into())
+    Ok(directory
+        .context("cargo metadata names no target directory")?
+        .into())
 }
 
 /// The output of a program.
@@ -93,7 +104,10 @@ fn target_directory() -> Result<PathBuf> {
 /// When the program can't be run, or when it fails. The error has the program's error output.
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {program}"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {program}"))?;
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program}: {}", problem.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -108,7 +122,10 @@ mod tests {
         let home = env::temp_dir().join(format!("cargo-home-{}", std::process::id()));
         let registry = home.join("registry/src/example-1");
         let create = || Ok(fs::create_dir_all(&registry).map(|()| String::new())?);
-        let expected = format!("target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]", registry.display());
+        let expected = format!(
+            "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]",
+            registry.display()
+        );
         let never = || anyhow::bail!("the packages are there already");
         let first = same_paths_everywhere(&home, create).expect("a setting");
         let second = same_paths_everywhere(&home, never).expect("a setting");

@@ -23,9 +23,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let shown = args.module.display();
     let module = fs::read(&args.module).with_context(|| format!("cannot read module {shown}"))?;
     let metadata = metadata::read(&module)?;
-    let metadata = metadata.context("the module is not annotated, so that no host would know its rules")?;
+    let metadata =
+        metadata.context("the module is not annotated, so that no host would know its rules")?;
     let annotations = serde_json::to_string(&annotations(&metadata))?;
-    let module = args.module.to_str().context("the module's path is no text")?;
+    let module = args
+        .module
+        .to_str()
+        .context("the module's path is no text")?;
     let pushed = client::run(["push", module, &args.uri, &annotations])?;
     terminal::print(&pushed)
 }

@@ -37,7 +37,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = read_settings(args.settings_path.as_deref(), args.settings_json.as_deref())?;
     let shown = args.request_path.display();
-    let text = fs::read_to_string(&args.request_path).with_context(|| format!("cannot read request {shown}"))?;
+    let text = fs::read_to_string(&args.request_path)
+        .with_context(|| format!("cannot read request {shown}"))?;
     let request = parse_review(&text).with_context(|| format!("in request {shown}"))?;
     let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
         Some(path) => Arc::new(Session::open(path)?),
@@ -46,7 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
     if !validation.valid {
-        bail!("Provided settings are not valid: {}", validation.message.unwrap_or_default());
+        bail!(
+            "Provided settings are not valid: {}",
+            validation.message.unwrap_or_default()
+        );
     }
     let answer = module.validate(&granted(registry), &settings, &request)?;
     let response = AdmissionResponse::new(&request, answer)?;

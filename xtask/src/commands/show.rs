@@ -39,10 +39,16 @@ pub(crate) fn run() -> Result<()> {
     terminal::print(&tour.introduction)?;
     for story in tour.stories {
         let file = root.join(&story.settings);
-        let settings =
-            if file.is_file() { read_settings(Some(&file), None)? } else { yaml_serde::from_str(&story.settings)? };
+        let settings = if file.is_file() {
+            read_settings(Some(&file), None)?
+        } else {
+            yaml_serde::from_str(&story.settings)?
+        };
         let outcome = outcome(&module, &root.join(story.review), &settings)?;
-        terminal::print(&format!("\n{} (settings: {})\n{}\n{outcome}", story.title, story.settings, story.text))?;
+        terminal::print(&format!(
+            "\n{} (settings: {})\n{}\n{outcome}",
+            story.title, story.settings, story.text
+        ))?;
     }
     terminal::print(&format!("\n{}", tour.next))
 }
@@ -107,7 +113,11 @@ fn rows(before: &Value, after: &Value, entries: &[Value]) -> Vec<[String; 4]> {
 /// The lists with images, in the order in which the kubelet pulls the images. Each list has what the table writes
 /// before a name, and the keys of image and pull policy in an element.
 const LISTS: [(&str, &str, [&str; 2]); 4] = [
-    ("volumes", "volume ", ["/image/reference", "/image/pullPolicy"]),
+    (
+        "volumes",
+        "volume ",
+        ["/image/reference", "/image/pullPolicy"],
+    ),
     ("initContainers", "init ", CONTAINER),
     ("containers", "", CONTAINER),
     ("ephemeralContainers", "ephemeral ", CONTAINER),

@@ -100,7 +100,9 @@ impl AdmissionResponse {
     /// If the patch can't be written.
     pub fn new(request: &AdmissionRequest, answer: ValidationResponse) -> Result<Self> {
         let object = request.get("object").unwrap_or(&Value::Null);
-        let changes = answer.mutated_object.map(|mutated| json_patch::diff(object, &mutated));
+        let changes = answer
+            .mutated_object
+            .map(|mutated| json_patch::diff(object, &mutated));
         let patch = match changes.filter(|patch| !patch.is_empty()) {
             Some(patch) => Some(STANDARD.encode(serde_json::to_vec(&patch)?)),
             None => None,
@@ -111,7 +113,10 @@ impl AdmissionResponse {
             allowed: answer.accepted,
             patch_type: patch.is_some().then_some("JSONPatch"),
             patch,
-            status: has_status.then_some(Status { message: answer.message, code: answer.code }),
+            status: has_status.then_some(Status {
+                message: answer.message,
+                code: answer.code,
+            }),
             audit_annotations: answer.audit_annotations,
             warnings: answer.warnings,
         })

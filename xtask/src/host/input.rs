@@ -62,9 +62,15 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
             let first = first.map(Value::deserialize).transpose();
             let first = first.with_context(|| format!("cannot parse settings {shown}"))?;
             let mut first = first.unwrap_or_default();
-            if first["kind"] == "ClusterAdmissionPolicy" { first["spec"]["settings"].take() } else { first }
+            if first["kind"] == "ClusterAdmissionPolicy" {
+                first["spec"]["settings"].take()
+            } else {
+                first
+            }
         }
-        (None, Some(json)) => serde_json::from_str(json).context("cannot parse --settings-json as JSON")?,
+        (None, Some(json)) => {
+            serde_json::from_str(json).context("cannot parse --settings-json as JSON")?
+        }
         (None, None) => Value::Null,
     };
     match value {
@@ -77,5 +83,7 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
 /// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that the policy sees
 /// the keys of each object sorted.
 pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
-    json!({ "request": request, "settings": settings }).to_string().into_bytes()
+    json!({ "request": request, "settings": settings })
+        .to_string()
+        .into_bytes()
 }

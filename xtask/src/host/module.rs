@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use wasmtime::{Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store};
+use wasmtime::{
+    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
+};
 
 /// A call of the policy to its host.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +70,12 @@ impl Module {
     ///
     /// # Errors
     /// If the policy gives no answer.
-    pub fn call(&self, capabilities: &Capabilities, operation: &str, payload: &[u8]) -> Result<Answer> {
+    pub fn call(
+        &self,
+        capabilities: &Capabilities,
+        operation: &str,
+        payload: &[u8],
+    ) -> Result<Answer> {
         let guest = Guest {
             operation: operation.as_bytes().to_vec(),
             payload: payload.to_vec(),
@@ -83,9 +90,13 @@ impl Module {
         if let Ok(start) = instance.get_typed_func::<(), ()>(&mut store, "wapc_init") {
             start.call(&mut store, ())?;
         }
-        let lengths = (u32::try_from(operation.len())?, u32::try_from(payload.len())?);
-        let succeeded =
-            instance.get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?.call(&mut store, lengths)?;
+        let lengths = (
+            u32::try_from(operation.len())?,
+            u32::try_from(payload.len())?,
+        );
+        let succeeded = instance
+            .get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")?
+            .call(&mut store, lengths)?;
         let memory = instance.get_memory(&mut store, "memory");
         let memory_bytes = memory.map_or(0, |memory| memory.data_size(&store));
         let instructions = FUEL - store.get_fuel()?;
@@ -93,7 +104,11 @@ impl Module {
         if succeeded != 1 {
             bail!("the policy answered with an error: {}", guest.error);
         }
-        Ok(Answer { bytes: guest.answer, instructions, memory_bytes: u64::try_from(memory_bytes)? })
+        Ok(Answer {
+            bytes: guest.answer,
+            instructions,
+            memory_bytes: u64::try_from(memory_bytes)?,
+        })
     }
 }
 
@@ -153,11 +168,18 @@ fn text(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result
 }
 
 /// Writes a value of the guest's host into the guest's memory.
-fn write(guest: &mut Caller<'_, Guest>, at: u32, value: impl Fn(&Guest) -> &[u8]) -> wasmtime::Result<()> {
+fn write(
+    guest: &mut Caller<'_, Guest>,
+    at: u32,
+    value: impl Fn(&Guest) -> &[u8],
+) -> wasmtime::Result<()> {
     let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
     let value = value(data);
-    let place = bytes.get_mut(at as usize..).and_then(|rest| rest.get_mut(..value.len()));
-    let place = place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
+    let place = bytes
+        .get_mut(at as usize..)
+        .and_then(|rest| rest.get_mut(..value.len()));
+    let place =
+        place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
     place.copy_from_slice(value);
     Ok(())
 }
@@ -166,18 +188,30 @@ fn write(guest: &mut Caller<'_, Guest>, at: u32, value: impl Fn(&Guest) -> &[u8]
 fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     type Host<'a> = Caller<'a, Guest>;
     linker
-        .func_wrap("wapc", "__guest_request", |mut guest: Host<'_>, operation: u32, payload: u32| {
-            write(&mut guest, operation, |guest| &guest.operation)?;
-            write(&mut guest, payload, |guest| &guest.payload)
-        })?
-        .func_wrap("wapc", "__guest_response", |mut guest: Host<'_>, at: u32, length: u32| {
-            guest.data_mut().answer = read(&mut guest, at, length)?;
-            wasmtime::Result::Ok(())
-        })?
-        .func_wrap("wapc", "__guest_error", |mut guest: Host<'_>, at: u32, length: u32| {
-            guest.data_mut().error = text(&mut guest, at, length)?;
-            wasmtime::Result::Ok(())
-        })?
+        .func_wrap(
+            "wapc",
+            "__guest_request",
+            |mut guest: Host<'_>, operation: u32, payload: u32| {
+                write(&mut guest, operation, |guest| &guest.operation)?;
+                write(&mut guest, payload, |guest| &guest.payload)
+            },
+        )?
+        .func_wrap(
+            "wapc",
+            "__guest_response",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                guest.data_mut().answer = read(&mut guest, at, length)?;
+                wasmtime::Result::Ok(())
+            },
+        )?
+        .func_wrap(
+            "wapc",
+            "__guest_error",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                guest.data_mut().error = text(&mut guest, at, length)?;
+                wasmtime::Result::Ok(())
+            },
+        )?
         .func_wrap("wapc", "__host_call", answer_host_call)?
         .func_wrap("wapc", "__host_response", |mut guest: Host<'_>, at: u32| {
             write(&mut guest, at, |guest| guest.host_text(false))
@@ -191,10 +225,14 @@ fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
         .func_wrap("wapc", "__host_error_len", |guest: Host<'_>| {
             u32::try_from(guest.data().host_text(true).len()).map_err(Into::into)
         })?
-        .func_wrap("wapc", "__console_log", |mut guest: Host<'_>, at: u32, length: u32| {
-            eprintln!("policy log: {}", text(&mut guest, at, length)?);
-            wasmtime::Result::Ok(())
-        })?;
+        .func_wrap(
+            "wapc",
+            "__console_log",
+            |mut guest: Host<'_>, at: u32, length: u32| {
+                eprintln!("policy log: {}", text(&mut guest, at, length)?);
+                wasmtime::Result::Ok(())
+            },
+        )?;
     Ok(())
 }
 
@@ -214,8 +252,11 @@ fn answer_host_call(
     let namespace = text(&mut guest, namespace, namespace_length)?;
     let operation = text(&mut guest, operation, operation_length)?;
     let payload = read(&mut guest, payload, payload_length)?;
-    let answer =
-        (guest.data().capabilities)(HostCall { namespace: &namespace, operation: &operation, payload: &payload });
+    let answer = (guest.data().capabilities)(HostCall {
+        namespace: &namespace,
+        operation: &operation,
+        payload: &payload,
+    });
     let succeeded = answer.is_ok();
     guest.data_mut().host_answer = answer;
     Ok(u32::from(succeeded))

@@ -3,32 +3,15 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use super::module::{Capabilities, HostCall};
-
-/// A question of the policy to a registry. The variants have the names of kwctl's recorded sessions.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-pub enum Question {
-    /// `oci/v1/manifest_digest`; the answer is `{"digest":"sha256:..."}`.
-    OciManifestDigest {
-        /// The image reference, as the policy wrote it.
-        image: String,
-    },
-    /// `oci/v1/oci_manifest`; the answer is the image's manifest or index.
-    OciManifest {
-        /// The image reference, as the policy wrote it.
-        image: String,
-    },
-}
 
 /// Answers questions about images.
 pub trait Registry: Send + Sync {
-    /// The answer in JSON.
+    /// The digest of an image, as `{"digest":"sha256:..."}`. The image is written as the policy wrote it.
     ///
     /// # Errors
     /// The reason why there is no answer.
-    fn answer(&self, question: &Question) -> Result<String, String>;
+    fn digest(&self, image: &str) -> Result<String, String>;
 }
 
 /// Answers nothing but the policy's log.
@@ -42,15 +25,14 @@ pub fn granted(registry: Arc<dyn Registry>) -> Capabilities {
         if let Some(answer) = log(call) {
             return Ok(answer);
         }
-        let name = name(call);
-        let question = match name.as_str() {
-            "oci/v1/manifest_digest" => |image| Question::OciManifestDigest { image },
-            "oci/v1/oci_manifest" => |image| Question::OciManifest { image },
-            _ => return Err(refusal(call)),
-        };
-        let image = serde_json::from_slice(call.payload).map_err(|error| error.to_string())?;
-        let answer = registry.answer(&question(image));
-        answer.map(String::into_bytes).map_err(|error| format!("Callback evaluation failure: {error}"))
+        if name(call) != "oci/v1/manifest_digest" {
+            return Err(refusal(call));
+        }
+        let image = serde_json::from_slice::<String>(call.payload);
+        let answer = registry.digest(&image.map_err(|error| error.to_string())?);
+        answer
+            .map(String::into_bytes)
+            .map_err(|error| format!("Callback evaluation failure: {error}"))
     })
 }
 

@@ -9,13 +9,22 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::registry::{Question, Registry};
+use super::registry::Registry;
+
+/// A question of the policy to a registry.
+#[derive(Debug, Deserialize)]
+enum Question {
+    OciManifestDigest { image: String },
+}
 
 /// A question and its answer. The question is YAML in a string of the session's YAML.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
 enum Entry {
-    Exchange { request: String, response: RecordedAnswer },
+    Exchange {
+        request: String,
+        response: RecordedAnswer,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,7 +44,8 @@ impl Session {
     /// If there is no such file, or if it is no session.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
+        let text =
+            fs::read_to_string(path).with_context(|| format!("cannot read session {shown}"))?;
         let entries = yaml_serde::from_str(&text);
         let entries = entries.with_context(|| format!("cannot parse session {shown}"))?;
         Ok(Self(Mutex::new(entries)))
@@ -43,17 +53,25 @@ impl Session {
 }
 
 impl Registry for Session {
-    fn answer(&self, question: &Question) -> Result<String, String> {
-        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    fn digest(&self, image: &str) -> Result<String, String> {
+        let next = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
         let Some(Entry::Exchange { request, response }) = next else {
             return Err("the list of recorded responses is empty".to_owned());
         };
         match yaml_serde::from_str::<Question>(&request) {
-            Ok(recorded) if recorded == *question => match response {
-                RecordedAnswer::Success { payload } => Ok(payload),
-                RecordedAnswer::Error { message } => Err(message),
-            },
-            _ => Err(format!("Replay error: the session has {request}, not {question:?}")),
+            Ok(Question::OciManifestDigest { image: recorded }) if recorded == image => {
+                match response {
+                    RecordedAnswer::Success { payload } => Ok(payload),
+                    RecordedAnswer::Error { message } => Err(message),
+                }
+            }
+            _ => Err(format!(
+                "Replay error: the session has {request}, not the digest of {image}"
+            )),
         }
     }
 }

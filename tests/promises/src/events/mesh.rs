@@ -19,7 +19,11 @@ pub enum Mesh {
 
 impl Mesh {
     /// All variants.
-    pub const ALL: [Self; 3] = [Self::NativeSidecar, Self::LastContainer, Self::FirstContainer];
+    pub const ALL: [Self; 3] = [
+        Self::NativeSidecar,
+        Self::LastContainer,
+        Self::FirstContainer,
+    ];
 
     /// Injects an init container and a proxy into a Pod. A Pod with such a proxy is not changed, nor is a Pod
     /// on the host's network. A Windows Pod is not changed either, because the proxies are programs for Linux.
@@ -34,7 +38,8 @@ impl Mesh {
             json!({"name": name, "image": image, "imagePullPolicy": "IfNotPresent", "resources": {}})
         };
         let (init_container, mut proxy) = (container("init"), container("proxy"));
-        let is_injected = all_of(spec, &["initContainers", "containers"]).any(|one| one["name"] == proxy["name"]);
+        let is_injected =
+            all_of(spec, &["initContainers", "containers"]).any(|one| one["name"] == proxy["name"]);
         if is_injected || spec["hostNetwork"] == true || spec["os"]["name"] == "windows" {
             return;
         }
@@ -45,7 +50,11 @@ impl Mesh {
         }
         list_mut(spec, "initContainers").push(init_container);
         let containers = list_mut(spec, "containers");
-        let index = if self == Self::FirstContainer { 0 } else { containers.len() };
+        let index = if self == Self::FirstContainer {
+            0
+        } else {
+            containers.len()
+        };
         containers.insert(index, proxy);
     }
 }

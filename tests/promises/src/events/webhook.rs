@@ -80,5 +80,9 @@ fn pinned(image: &str, reference: &Reference) -> String {
 fn renamed(image: &str, reference: &Reference) -> String {
     let end = image.rfind('/').map_or(0, |slash| slash + 1);
     let end = end + image[end..].find([':', '@']).unwrap_or(image.len() - end);
-    format!("mirror.example.com/{}{}", reference.repository, &image[end..])
+    format!(
+        "mirror.example.com/{}{}",
+        reference.repository,
+        &image[end..]
+    )
 }

@@ -4,7 +4,9 @@ use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, ODD_IMAGES, PULL_POLICIES, SECRET, SUFFIXES};
+use super::vocabulary::{
+    BAD_IMAGES, DIGESTS, IMAGE_IDS, INITS, ODD_IMAGES, PULL_POLICIES, SECRET, SUFFIXES,
+};
 use crate::image::PullPolicy;
 
 impl Source<'_> {
@@ -26,16 +28,27 @@ impl Source<'_> {
             return Ok(format!("r.example.com/{}:v1", "long-name/".repeat(20) + "x").into());
         }
         let repository = self.pick(repositories)?;
-        let among = if self.chance(1, 4)? { SUFFIXES.len() } else { 3 };
+        let among = if self.chance(1, 4)? {
+            SUFFIXES.len()
+        } else {
+            3
+        };
         let suffix = self.pick(&SUFFIXES[..among])?;
-        let digest = if self.chance(1, 4)? { format!("@{}", self.pick(&DIGESTS)?) } else { String::new() };
+        let digest = if self.chance(1, 4)? {
+            format!("@{}", self.pick(&DIGESTS)?)
+        } else {
+            String::new()
+        };
         Ok(format!("{repository}{suffix}{digest}").into())
     }
 
     /// Returns a pull policy for an image. `None` means that the field is left out.
     pub(super) fn pull_policy(&mut self, image: &Value) -> Result<Option<Value>> {
         if self.chance(1, 12)? {
-            return Ok(self.0.choose(&[None, Some(Value::Null), Some("".into())])?.clone());
+            return Ok(self
+                .0
+                .choose(&[None, Some(Value::Null), Some("".into())])?
+                .clone());
         }
         // If the author sets no pull policy, a webhook sees the default of the API server. So some
         // containers get this default.
@@ -67,7 +80,8 @@ impl Source<'_> {
             container["volumeMounts"] = json!([{"name": "tools", "mountPath": path}]);
         }
         if self.chance(1, 12)? {
-            let program = self.pick(&["true", "/tools/../bin/true", "/$(DIR)/true", "/bin/true"])?;
+            let program =
+                self.pick(&["true", "/tools/../bin/true", "/$(DIR)/true", "/bin/true"])?;
             container["command"] = json!([program]);
         }
         if self.chance(1, 4)? {

@@ -23,8 +23,7 @@ impl Source<'_> {
         if self.chance(1, 3)? {
             let controller = self.chance(3, 4)?;
             let kind = if self.chance(1, 8)? { "Node" } else { "Job" };
-            metadata["ownerReferences"] =
-                json!([{"apiVersion": "batch/v1", "kind": kind, "name": "job", "uid": "u", "controller": controller}]);
+            metadata["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": kind, "name": "job", "uid": "u", "controller": controller}]);
         }
         let mut annotations = Map::new();
         if self.chance(1, 6)? {
@@ -38,8 +37,10 @@ impl Source<'_> {
             let size = if self.chance(1, 2)? {
                 *self.0.choose(&[240_000, 262_000, 262_100])?
             } else {
-                let used: usize =
-                    annotations.iter().map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len()).sum();
+                let used: usize = annotations
+                    .iter()
+                    .map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len())
+                    .sum();
                 let room = *self.0.choose(&[30, 250, 600, 3_000])?;
                 ANNOTATIONS_BYTES.saturating_sub(used + room + "big".len())
             };

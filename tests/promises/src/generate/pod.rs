@@ -1,4 +1,4 @@
-//! Random Pod specs with containers, volumes, mounts and platforms.
+//! Random Pod specs with containers, volumes and mounts.
 
 use arbitrary::Result;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl Source<'_> {
         if self.chance(1, 40)? {
             self.many_images(&mut spec)?;
         }
-        self.platform(&mut spec)?;
+        self.nodes(&mut spec)?;
         let amounts = [
             json!({"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "1Gi"}}),
             json!({"limits": {"cpu": "1", "memory": "512Mi"}}),
@@ -87,7 +87,13 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn volume(&mut self, name: &str, images: &[&str], inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
+    fn volume(
+        &mut self,
+        name: &str,
+        images: &[&str],
+        inits: &mut [Value],
+        containers: &mut [Value],
+    ) -> Result<Value> {
         let mut volume = if self.chance(1, 6)? {
             if self.chance(1, 2)? {
                 json!({"name": name, "emptyDir": {}})
@@ -117,12 +123,17 @@ impl Source<'_> {
         if self.chance(1, 10)? {
             mount["futureField"] = 1.into();
         }
-        let mut put = |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
+        let mut put =
+            |container: &mut Value| list_mut(container, "volumeMounts").push(mount.clone());
         match mounted_by {
             0 => inits.iter_mut().take(1).for_each(&mut put),
             1 => containers.iter_mut().for_each(&mut put),
             2 => containers.iter_mut().take(1).for_each(&mut put),
-            3 => inits.iter_mut().chain(containers).take(2).for_each(&mut put),
+            3 => inits
+                .iter_mut()
+                .chain(containers)
+                .take(2)
+                .for_each(&mut put),
             4 => {
                 for container in inits.iter_mut().chain(containers) {
                     if self.chance(1, 3)? {
@@ -140,56 +151,36 @@ impl Source<'_> {
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});
-        let containers = if self.chance(1, 2)? { inits } else { containers };
+        let containers = if self.chance(1, 2)? {
+            inits
+        } else {
+            containers
+        };
         for container in containers.iter_mut().take(1) {
             list_mut(container, "volumeDevices").push(device.clone());
         }
         Ok(json!({"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}))
     }
 
-    /// Sometimes adds the OS and the architecture of the nodes that the Pod asks for.
-    fn platform(&mut self, spec: &mut Value) -> Result<()> {
+    /// Sometimes asks for nodes with an operating system.
+    fn nodes(&mut self, spec: &mut Value) -> Result<()> {
         if self.chance(1, 16)? {
             spec["os"] = json!({"name": self.pick(&["windows", "linux"])?});
         }
         if self.chance(1, 6)? {
-            let arch = self.pick(&["amd64", "arm64"])?;
-            spec["nodeSelector"] = json!({"kubernetes.io/arch": arch, "disk": "ssd"});
+            spec["nodeSelector"] = json!({"disk": "ssd"});
         }
         if self.chance(1, 20)? {
             let label = self.pick(&["kubernetes.io/os", "beta.kubernetes.io/os"])?;
             spec["nodeSelector"][label] = self.pick(&["windows", "windows", "linux"])?.into();
         }
-        if self.chance(1, 8)? {
-            spec["affinity"] = self.affinity()?;
-        }
         if self.chance(1, 12)? {
-            for key in ["os", "nodeSelector", "affinity"] {
+            for key in ["os", "nodeSelector"] {
                 if spec.get(key).is_none() {
                     spec[key] = Value::Null;
                 }
             }
         }
         Ok(())
-    }
-
-    fn affinity(&mut self) -> Result<Value> {
-        let mut terms = Vec::new();
-        for _ in 0..self.0.int_in_range(1..=2)? {
-            let mut expressions = Vec::new();
-            for _ in 0..self.0.int_in_range(0..=2)? {
-                let key = self.pick(&["kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/os", "zone"])?;
-                let operator = self.pick(&["In", "In", "NotIn", "Exists"])?;
-                let mut values =
-                    if key.ends_with("/os") { self.words("linux windows", 2)? } else { self.words("amd64 arm64", 2)? };
-                // A repeated value counts once, and hides no other value.
-                if self.chance(1, 8)? {
-                    values.splice(0..0, vec![values[0].clone(); 40]);
-                }
-                expressions.push(json!({"key": key, "operator": operator, "values": values}));
-            }
-            terms.push(json!({"matchExpressions": expressions}));
-        }
-        Ok(json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}))
     }
 }

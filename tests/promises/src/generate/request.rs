@@ -36,9 +36,6 @@ impl Source<'_> {
                     object = injected;
                 }
             }
-            if self.chance(1, 8)? {
-                object["status"] = self.status(&object["spec"])?;
-            }
         } else {
             let mut pod_template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
             let annotation = self.apparmor_annotation(&pod_template["spec"])?;
@@ -76,15 +73,16 @@ impl Source<'_> {
             let no_user = [json!(null), json!({}), json!({"username": ""})];
             request["userInfo"] = self.0.choose(&no_user)?.clone();
             if request["userInfo"].is_null() && self.chance(1, 2)? {
-                request.as_object_mut().map(|request| request.remove("userInfo"));
+                request
+                    .as_object_mut()
+                    .map(|request| request.remove("userInfo"));
             }
             // Makes the object the mirror Pod of a static Pod, or a Pod that only claims to be a
             // mirror Pod.
             if is_pod && request["object"]["metadata"].is_object() && self.chance(1, 6)? {
                 let kind = self.pick(&["Node", "Node", "Job"])?;
                 let metadata = &mut request["object"]["metadata"];
-                metadata["ownerReferences"] =
-                    json!([{"apiVersion": "v1", "kind": kind, "name": "n", "uid": "u", "controller": true}]);
+                metadata["ownerReferences"] = json!([{"apiVersion": "v1", "kind": kind, "name": "n", "uid": "u", "controller": true}]);
                 if metadata["annotations"].is_null() {
                     metadata["annotations"] = json!({});
                 }
@@ -105,8 +103,14 @@ impl Source<'_> {
             self.change_an_image(&mut request["object"])?;
         }
         if is_pod && self.chance(1, 3)? {
-            request["subResource"] =
-                self.pick(&["ephemeralcontainers", "ephemeralcontainers", "resize", "status"])?.into();
+            request["subResource"] = self
+                .pick(&[
+                    "ephemeralcontainers",
+                    "ephemeralcontainers",
+                    "resize",
+                    "status",
+                ])?
+                .into();
             let images = [self.repository()?];
             let mut stored = Vec::new();
             let mut brought = Vec::new();
@@ -160,7 +164,10 @@ impl Source<'_> {
             let Some(container) = container.filter(|container| container.is_object()) else {
                 continue;
             };
-            let without_digest = container["image"].as_str().and_then(|image| image.split('@').next()).map(Value::from);
+            let without_digest = container["image"]
+                .as_str()
+                .and_then(|image| image.split('@').next())
+                .map(Value::from);
             container["image"] = match without_digest {
                 Some(tag) if is_digest_dropped => tag,
                 _ => image.clone(),
@@ -173,7 +180,10 @@ impl Source<'_> {
 /// Whether no two init containers have the same name, and no two app containers either.
 fn has_unique_names(pod: &Value) -> bool {
     ["initContainers", "containers"].iter().all(|list| {
-        let names: Vec<&Value> = elements(&pod["spec"], list).iter().map(|one| &one["name"]).collect();
+        let names: Vec<&Value> = elements(&pod["spec"], list)
+            .iter()
+            .map(|one| &one["name"])
+            .collect();
         let repeats = |index: usize| names[..index].contains(&names[index]);
         !(0..names.len()).any(repeats)
     })

@@ -7,20 +7,24 @@ use consistent_pull_policy::settings as policy;
 use serde_json::{Value, json};
 
 use super::Source;
-use super::vocabulary::{CONTAINER_PATTERNS, IMAGE_PATTERNS, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS};
+use super::vocabulary::{
+    CONTAINER_PATTERNS, IMAGE_PATTERNS, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS,
+};
 use crate::every_setting::every_setting;
 use crate::json::put;
 use crate::settings::Settings;
 
 const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
 /// The settings that say what to do after a failed lookup.
-const ON: [&str; 5] = ["onNotFound", "onDenied", "onRateLimited", "onUnreachable", "onUnknown"];
+const ON: [&str; 3] = ["onNotFound", "onDenied", "onNoAnswer"];
 
 /// The paths of the settings that are true or false, each with the value that is not the default.
 static BOOLEANS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
     let booleans = every_setting().into_iter();
     let booleans = booleans.filter(|one| one.plain_values.contains(&true.into()));
-    booleans.map(|one| (one.path, (one.default == false).into())).collect()
+    booleans
+        .map(|one| (one.path, (one.default == false).into()))
+        .collect()
 });
 
 impl Source<'_> {
@@ -29,11 +33,12 @@ impl Source<'_> {
         let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
         put(&mut settings, "mode", mode.into());
         self.image_checks(&mut settings)?;
-        if self.chance(2, 3)? {
-            let pull_once = self.pick(&["AfterInitContainer", "AfterAnyCheck", "Off"])?;
-            put(&mut settings, "pullOnce", pull_once.into());
-        }
-        for key in ["requireAlways", "preferAlways", "forbidAlways", "forbidNever"] {
+        for key in [
+            "requireAlways",
+            "preferAlways",
+            "forbidAlways",
+            "forbidNever",
+        ] {
             if self.chance(1, 5)? {
                 let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
@@ -81,7 +86,10 @@ impl Source<'_> {
             set("namePrefixes", self.0.choose(&prefixes)?.clone());
         }
         if self.chance(3, 4)? {
-            set("coverage", self.pick(&["Fix", "Warn", "Off", "Reject"])?.into());
+            set(
+                "coverage",
+                self.pick(&["Fix", "Warn", "Off", "Reject"])?.into(),
+            );
         }
         if self.chance(1, 3)? {
             set("as", "ImageVolume".into());
@@ -112,29 +120,21 @@ impl Source<'_> {
     }
 
     fn registry(&mut self) -> Result<Value> {
-        let mut registry = self.actions()?;
-        registry["lookup"] = self.pick(&["Pin", "Verify", "Pin", "Off"])?.into();
-        registry["images"] = if self.chance(1, 5)? { self.image_patterns()? } else { json!(["*"]) };
+        let mut registry = json!({});
+        for key in ON {
+            if self.chance(1, 3)? {
+                registry[key] = self.pick(&ACTIONS)?.into();
+            }
+        }
+        let lookup = self.pick(&["Pin", "PinAlways", "Verify", "Off"])?;
+        registry["lookup"] = lookup.into();
+        registry["images"] = if self.chance(1, 5)? {
+            self.image_patterns()?
+        } else {
+            json!(["*"])
+        };
         if self.chance(1, 6)? {
             registry["skipImages"] = self.image_patterns()?;
-        }
-        let mut looks_up = registry["lookup"] != "Off";
-        if self.chance(1, 4)? {
-            let mut overrides = Vec::new();
-            for _ in 0..self.0.int_in_range(1..=3)? {
-                let mut over = self.actions()?;
-                if self.chance(1, 2)? {
-                    let lookup = self.pick(&["Pin", "Verify", "Off"])?;
-                    looks_up |= lookup != "Off";
-                    over["lookup"] = lookup.into();
-                }
-                over["images"] = self.image_patterns()?;
-                overrides.push(over);
-            }
-            registry["overrides"] = overrides.into();
-        }
-        if looks_up && self.chance(1, 3)? {
-            registry["platform"] = self.pick(&["Reject", "Warn"])?.into();
         }
         Ok(registry)
     }
@@ -142,7 +142,11 @@ impl Source<'_> {
     fn image_patterns(&mut self) -> Result<Value> {
         let mut patterns = self.words(IMAGE_PATTERNS, 2)?;
         if self.chance(1, 3)? {
-            let host = if self.chance(1, 6)? { "" } else { self.word(PATTERN_HOSTS)? };
+            let host = if self.chance(1, 6)? {
+                ""
+            } else {
+                self.word(PATTERN_HOSTS)?
+            };
             let (repository, tag) = (self.word(PATTERN_REPOSITORIES)?, self.pick(&PATTERN_TAGS)?);
             patterns.push([host, repository, tag].concat());
         }
@@ -152,24 +156,15 @@ impl Source<'_> {
         Ok(json!(patterns))
     }
 
-    fn actions(&mut self) -> Result<Value> {
-        let mut actions = json!({});
-        for key in ON {
-            if self.chance(1, 4)? {
-                actions[key] = self.pick(&ACTIONS)?.into();
-            }
-        }
-        Ok(actions)
-    }
-
     /// Writes the values that forms leave behind for a setting that is not set.
     fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
         let paths = "images exempt pullOnce imageChecks.coverage imageChecks.namePrefixes \
-            images.forbidNever registry.overrides";
+            images.forbidNever registry.onDenied";
         for path in paths.split_whitespace() {
             let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
-            let is_section =
-                path.split_once('.').is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));
+            let is_section = path
+                .split_once('.')
+                .is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));
             if is_section && Settings(settings).get(path).is_none() {
                 put(settings, path, unset);
             }

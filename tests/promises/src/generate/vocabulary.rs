@@ -10,8 +10,6 @@ pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[2],
     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// The first digits of the manifests that an image index names, one for each entry.
-pub(super) const MANIFESTS: [&str; 6] = ["a1", "a2", "a3", "a4", "a5", "a6"];
 /// One repository in four spellings, and another one.
 pub(super) const USUAL_REPOSITORIES: &str = "app docker.io/library/app library/app \
     index.docker.io/library/app r.example.com/team/app";
@@ -21,23 +19,36 @@ pub(super) const OTHER_REPOSITORIES: &str = "r.example.com/tools web ghcr.io/tea
     registry-1.docker.io/library/app R.Example.com/team/app r.example.com:443/team/app \
     evil.test/r.example.com/team/app a_b.example.com/x r.example.com./team/app \
     app.example.com/x-y/z__1 r.example.com:5000/team/app r.example.com:05000/team/app \
-    R.example.com:0443/team/app index.docker.io:443/library/app";
+    R.example.com:0443/team/app index.docker.io:443/library/app REGISTRY/team/app";
 /// What stands behind a repository. The first three are picked more often.
-pub(super) const SUFFIXES: [&str; 7] = ["", ":latest", ":v1", ":v2", ":16", ":1.29-alpine", ":Latest"];
+pub(super) const SUFFIXES: [&str; 7] = [
+    "",
+    ":latest",
+    ":v1",
+    ":v2",
+    ":16",
+    ":1.29-alpine",
+    ":Latest",
+];
 /// Texts that the kubelet can't read as a reference.
 pub(super) const BAD_IMAGES: &str = "NGINX $(IMG) app: http://r.example.com/a a//b app@latest \
     app:v1@sha256:abc 1111111111111111111111111111111111111111111111111111111111111111";
 /// More of them, with white space, or with characters that nobody sees.
 pub(super) const ODD_IMAGES: [&str; 5] = ["", "  ", "ngi nx", "ng\u{202e}i\u{200b}nx", "a\u{7}b"];
 /// IDs of images on a node, and a repository and a tag that look like an ID.
-pub(super) const IMAGE_IDS: [&str; 4] =
-    [ANSWERED_DIGESTS[0], "sha256:abc", "sha256:xyz", "docker.io/library/sha256:abc"];
+pub(super) const IMAGE_IDS: [&str; 4] = [
+    ANSWERED_DIGESTS[0],
+    "sha256:abc",
+    "sha256:xyz",
+    "docker.io/library/sha256:abc",
+];
 /// The parts of image patterns: a host (or none), a repository, a tag. Any host fits any repository and any tag.
 pub(super) const PATTERN_HOSTS: &str = "docker.io/ docker.i?/ *.io/ index.docker.io/ \
     registry-1.docker.io:443/ */ *:443/ *:05000/ *:*/ r.example.com/ R.Example.com:0443/ \
     r.example.com:5000/ r.example.com:05000/ r.example.com:*/ *.example.com/ *.example.com:443/ \
     ?.example.com:0443/ r.*:05000/ r.*:443/ *example.com:*/ localhost:5000/ [::?]:05000/ [::1]:*/";
-pub(super) const PATTERN_REPOSITORIES: &str = "app a* * a?p library/app library/* team/app team/* */app t*p";
+pub(super) const PATTERN_REPOSITORIES: &str =
+    "app a* * a?p library/app library/* team/app team/* */app t*p";
 pub(super) const PATTERN_TAGS: [&str; 5] = ["", ":v1", ":v*", ":*", ":latest"];
 /// Other image patterns for settings, apart from `*`.
 pub(super) const IMAGE_PATTERNS: &str = "app app:v* app:v1 app:latest */app *:latest *:v? \
@@ -52,8 +63,9 @@ pub(super) const INITS: &str = "imagecheck-0 imagecheck-1 copy-agent imagepullch
     imagecheck-3 probe-0 istio-init";
 pub(super) const VOLUMES: &str = "workspace model imagecheck-0 imagecheck-5 imagepullcheck-0 \
     istio-proxy probe-1";
-pub(super) const CONTAINER_PATTERNS: &str = "istio-* app copy-* imagepullcheck-* set?p *-proxy container-1 linkerd-*";
+pub(super) const CONTAINER_PATTERNS: &str =
+    "istio-* app copy-* imagepullcheck-* set?p *-proxy container-1 linkerd-*";
 pub(super) const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-/// A secret in the environment and arguments of containers, and in statuses. This policy may return this
-/// text inside the changed object, but never in a message, a warning, an audit annotation or a log.
+/// A secret in the environment and arguments of containers. This policy may return this text inside
+/// the changed object, but never in a message, a warning, an audit annotation or a log.
 pub(super) const SECRET: &str = "s3cr3t-value";

@@ -13,12 +13,21 @@ pub(super) const PROMISES: [OfAnswer; 9] = [
     ("an-answer-accepts-or-says-why-not", accepts_or_says_why_not),
     ("the-code-says-if-trying-again-helps", has_the_right_code),
     ("warnings-are-at-most-ten-lines", warns_in_few_lines),
-    ("texts-of-the-object-do-no-harm", shows_no_control_characters),
+    (
+        "texts-of-the-object-do-no-harm",
+        shows_no_control_characters,
+    ),
     ("no-secret-is-shown", shows_no_secret),
     ("no-sentence-looks-like-a-network-error", is_not_retried),
-    ("the-audit-annotations-are-short-and-sorted", is_short_and_sorted),
+    (
+        "the-audit-annotations-are-short-and-sorted",
+        is_short_and_sorted,
+    ),
     ("what-is-not-examined-is-accepted-untouched", is_left_alone),
-    ("only-what-is-new-in-a-pod-is-changed", changes_only_what_is_new),
+    (
+        "only-what-is-new-in-a-pod-is-changed",
+        changes_only_what_is_new,
+    ),
 ];
 
 /// The largest size of the record and of an audit annotation, in bytes.
@@ -39,7 +48,8 @@ static RETRIED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Unicode's control and format characters, for example those that turn the direction of a text.
-static UNSHOWN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\p{Cc}\p{Cf}]").expect("a regular expression"));
+static UNSHOWN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\p{Cc}\p{Cf}]").expect("a regular expression"));
 
 /// An accepted request has no message and no code. A rejected one has both, and no changed object.
 fn accepts_or_says_why_not(answered: &Answered) -> Kept {
@@ -47,7 +57,9 @@ fn accepts_or_says_why_not(answered: &Answered) -> Kept {
     let is_right = if answer["accepted"] == true {
         answer["message"].is_null() && answer["code"].is_null()
     } else {
-        answer["accepted"] == false && !text(&answer["message"]).is_empty() && answer["mutated_object"].is_null()
+        answer["accepted"] == false
+            && !text(&answer["message"]).is_empty()
+            && answer["mutated_object"].is_null()
     };
     hold(is_right, || answered.observed.told())
 }
@@ -99,14 +111,13 @@ fn is_not_retried(answered: &Answered) -> Kept {
 /// An audit annotation is a JSON list with at least one entry, in the order of the Pod or of the images.
 fn is_short_and_sorted(answered: &Answered) -> Kept {
     let annotations = answered.observed.answer["audit_annotations"].as_object();
-    let pod = &answered.case.request["object"];
     for (name, annotation) in annotations.into_iter().flatten() {
         let list = entries_in(annotation).unwrap_or_default();
         let entries = list.iter().filter(|entry| entry["more"].is_null());
         let is_known = ["findings", "changes", "lookups"].contains(&name.as_str());
         let is_right = is_known
             && !list.is_empty()
-            && entries.map(|entry| sort_key(entry, pod)).is_sorted()
+            && entries.map(sort_key).is_sorted()
             && text(annotation).len() <= LIST_BYTES;
         hold(is_right, || format!("{name}: {annotation}"))?;
     }
@@ -114,22 +125,14 @@ fn is_short_and_sorted(answered: &Answered) -> Kept {
 }
 
 /// The position of an entry in the Pod, or the image of an entry without a path.
-fn sort_key(entry: &Value, pod: &Value) -> (Option<usize>, Option<usize>, String) {
+fn sort_key(entry: &Value) -> (Option<usize>, Option<usize>, String) {
     let path = text(&entry["path"]);
     if path.is_empty() {
         return (None, None, text(&entry["image"]).to_owned());
     }
-    let path = path.replace("initContainerStatuses", "initContainers").replace("containerStatuses", "containers");
     let parts: Vec<&str> = path.split(['.', '[', ']']).collect();
     let list = LISTS.iter().position(|list| parts.contains(list));
-    // The entries of a status may have another order than the containers.
-    let index = if parts[0] == "status" {
-        let containers = elements(&pod["spec"], list.map_or("", |list| LISTS[list]));
-        let mut containers = containers.iter();
-        containers.position(|container| container["name"] == entry["container"])
-    } else {
-        parts.iter().find_map(|part| part.parse().ok())
-    };
+    let index = parts.iter().find_map(|part| part.parse().ok());
     (list, index, String::new())
 }
 
@@ -145,9 +148,17 @@ fn is_left_alone(answered: &Answered) -> Kept {
         Value::Object(members) => members.is_empty(),
         _ => false,
     };
-    let parts = ["code", "message", "warnings", "audit_annotations", "mutated_object"];
+    let parts = [
+        "code",
+        "message",
+        "warnings",
+        "audit_annotations",
+        "mutated_object",
+    ];
     let is_right = answer["accepted"] == true && parts.iter().all(|key| is_empty(key));
-    hold(is_right && answered.observed.calls.is_empty(), || answer.to_string())
+    hold(is_right && answered.observed.calls.is_empty(), || {
+        answer.to_string()
+    })
 }
 
 /// Only mode `Fix` changes anything, and only in Pods. At an UPDATE of a Pod only images of containers that got
@@ -159,7 +170,9 @@ fn changes_only_what_is_new(answered: &Answered) -> Kept {
         return Ok(());
     }
     let is_allowed = answered.settings().mode() == "Fix" && is_pod(request);
-    hold(is_allowed && template_path(request).is_none(), || answer.to_string())?;
+    hold(is_allowed && template_path(request).is_none(), || {
+        answer.to_string()
+    })?;
     if request["operation"] != "UPDATE" {
         return Ok(());
     }

@@ -28,7 +28,9 @@ pub(super) fn check(story: &Story, event: Event) {
     match event {
         Event::Created => {}
         Event::ChangedBetween(webhook) => {
-            story.check("a-second-policy-sees-what-a-webhook-changes", || changed_between(story, webhook));
+            story.check("a-second-policy-sees-what-a-webhook-changes", || {
+                changed_between(story, webhook)
+            });
         }
         Event::AlwaysPullImages => {
             story.check("always-pull-images-is-accepted", || raised_after(story));
@@ -39,17 +41,12 @@ pub(super) fn check(story: &Story, event: Event) {
     }
 }
 
-/// The Pod that `Fix` returned, without a status.
-fn fresh_pod(story: &Story) -> Option<Value> {
-    story.repaired().filter(|pod| !pod["status"].is_object())
-}
-
 /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
 /// the request's Pod after the same change. A second policy accepts what a mesh injects. After another
 /// webhook, it accepts the Pod, or its message names what this webhook changed. If `Fix` runs again after a
 /// mesh, it adds no second check for an image.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
-    let Some(repaired) = fresh_pod(story) else {
+    let Some(repaired) = story.repaired() else {
         return Ok(());
     };
     let changed = |pod: &Value| {
@@ -66,16 +63,16 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let second = story.run(request.clone(), &second_policy())?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
-    // With volumes as checks, an injected init container can take the place of the first one, which is not guarded. Then
-    // the author's own containers need checks too.
+    // With volumes as checks, an injected init container can take the place of the first one, which needs
+    // no check. Then the author's own containers need checks too.
     let moves_first = webhook == Webhook::InitContainerInjected && story.settings().as_volumes();
     let is_named = names.iter().any(|name| message.contains(name));
     let may_reject = !matches!(webhook, Webhook::Mesh(_)) && (is_named || moves_first);
     hold(second.is_accepted() || may_reject, || told(&second))?;
     if let Webhook::Mesh(_) = webhook {
         let again = story.run(request.clone(), &[])?;
-        let [first, repaired] =
-            [&story.case.request["object"], &repaired].map(|pod| Pod::read(&pod["spec"], story.settings()));
+        let [first, repaired] = [&story.case.request["object"], &repaired]
+            .map(|pod| Pod::read(&pod["spec"], story.settings()));
         let is_added = |place: &&Place| !first.places.iter().any(|old| old.name == place.name);
         let added_first: Vec<_> = repaired.places.iter().filter(is_added).collect();
         let again = again.object_after(&request);
@@ -113,7 +110,7 @@ fn differing<'v>(before: &'v Value, after: &'v Value) -> BTreeSet<&'v str> {
 /// unless the settings forbid `Always`.
 fn raised_after(story: &Story) -> Kept {
     let forbids = !story.settings().list("images.forbidAlways").is_empty();
-    let Some(mut object) = fresh_pod(story).filter(|_| !forbids) else {
+    let Some(mut object) = story.repaired().filter(|_| !forbids) else {
         return Ok(());
     };
     raise_all(&mut object);
@@ -135,7 +132,9 @@ fn debug(story: &Story) -> Kept {
     };
     let mut request = debugged(&story.case.request, &stored);
     let container = request["object"]["spec"]["ephemeralContainers"].as_array();
-    let image = container.and_then(|list| list.last()).map(|one| text(&one["image"]));
+    let image = container
+        .and_then(|list| list.last())
+        .map(|one| text(&one["image"]));
     let image = image.unwrap_or_default();
     let matches = |key: &str| story.settings().matches(&format!("images.{key}"), image);
     if matches("requireAlways") && matches("forbidAlways") {
@@ -144,7 +143,10 @@ fn debug(story: &Story) -> Kept {
     let observed = story.must_accept(request.clone(), &[])?;
     let after = observed.object_after(&request);
     let is_kept = LISTS.iter().all(|list| {
-        let (stored, after) = (elements(&stored["spec"], list), elements(&after["spec"], list));
+        let (stored, after) = (
+            elements(&stored["spec"], list),
+            elements(&after["spec"], list),
+        );
         let added = usize::from(*list == "ephemeralContainers");
         after.len() == stored.len() + added && after.starts_with(stored)
     });
@@ -167,8 +169,9 @@ fn set_image(story: &Story) -> Kept {
     }
     let after = fixed.object_after(&request);
     let containers = |pod: &Value| elements(&pod["spec"], "containers").to_vec();
-    let has_requested_image =
-        |(after, requested): (&Value, &Value)| text(&after["image"]).starts_with(text(&requested["image"]));
+    let has_requested_image = |(after, requested): (&Value, &Value)| {
+        text(&after["image"]).starts_with(text(&requested["image"]))
+    };
     let (new, requested) = (containers(&after), containers(&request["object"]));
     let is_right = new.iter().zip(&requested).all(has_requested_image)
         && without_images(&after["spec"]) == without_images(&stored["spec"]);

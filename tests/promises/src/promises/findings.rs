@@ -13,7 +13,10 @@ use crate::words::{Place, Pod};
 
 pub(super) const PROMISES: [OfAnswer; 3] = [
     ("an-invalid-image-is-found", finds_invalid_images),
-    ("a-disallowed-pull-policy-is-found", finds_disallowed_policies),
+    (
+        "a-disallowed-pull-policy-is-found",
+        finds_disallowed_policies,
+    ),
     ("each-finding-is-told", tells_each_finding),
 ];
 
@@ -21,8 +24,9 @@ pub(super) const PROMISES: [OfAnswer; 3] = [
 fn created_pod<'a>(answered: &'a Answered) -> Option<Pod<'a>> {
     let request = &answered.case.request;
     let settings = answered.settings();
-    let is_examined =
-        is_pod_create(request) && !is_untouched(request, settings) && has_shape_of_pod(&request["object"]);
+    let is_examined = is_pod_create(request)
+        && !is_untouched(request, settings)
+        && has_shape_of_pod(&request["object"]);
     is_examined.then(|| Pod::read(&request["object"]["spec"], settings))
 }
 
@@ -32,9 +36,15 @@ fn finds_exactly(answered: &Answered, rule: &str, places: &[&Place]) -> Kept {
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
     let of_rule = findings.iter().filter(|finding| finding["rule"] == rule);
     let place_of = |path: &str| path.split_inclusive(']').next().map(str::to_owned);
-    let found: BTreeSet<_> = of_rule.filter_map(|one| place_of(text(&one["path"]))).collect();
+    let found: BTreeSet<_> = of_rule
+        .filter_map(|one| place_of(text(&one["path"])))
+        .collect();
     let wrong: BTreeSet<_> = places.iter().map(|place| place.path("")).collect();
-    let is_right = if is_cut { found.is_subset(&wrong) } else { found == wrong };
+    let is_right = if is_cut {
+        found.is_subset(&wrong)
+    } else {
+        found == wrong
+    };
     hold(is_right, || format!("found {found:?}, wrong are {wrong:?}"))
 }
 
@@ -68,7 +78,11 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
     };
     let valid = pod.examined().filter(|place| !pod.is_invalid(place));
     let disallowed = valid.filter(|place| is_disallowed(place));
-    finds_exactly(answered, "disallowed-policy", &disallowed.collect::<Vec<_>>())
+    finds_exactly(
+        answered,
+        "disallowed-policy",
+        &disallowed.collect::<Vec<_>>(),
+    )
 }
 
 /// In modes `Reject` and `Warn`, the message of a rejection or a warning names the container and the image of each
@@ -94,5 +108,7 @@ fn tells_each_finding(answered: &Answered) -> Kept {
     });
     // A long message counts its last sentences.
     let is_counted = message.contains(" more finding");
-    hold(untold.is_none() || is_counted, || format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told()))
+    hold(untold.is_none() || is_counted, || {
+        format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told())
+    })
 }

@@ -9,7 +9,10 @@ pub(super) const PROMISES: [OfRepair; 5] = [
     ("require-always-holds", always_is_required),
     ("forbid-always-holds", always_is_forbidden),
     ("forbid-never-holds", never_is_forbidden),
-    ("a-pulled-image-is-not-asked-for-again", nothing_is_pulled_twice),
+    (
+        "a-pulled-image-is-not-asked-for-again",
+        nothing_is_pulled_twice,
+    ),
 ];
 
 fn no(wrong: Option<&Place>) -> Kept {
@@ -23,38 +26,37 @@ fn images_are_valid(repaired: &Repaired) -> Kept {
 
 fn always_is_required(repaired: &Repaired) -> Kept {
     let settings = repaired.settings();
-    no(repaired
-        .new
-        .examined()
-        .find(|place| settings.matches("images.requireAlways", place.image) && place.pull_policy != PullPolicy::Always))
+    no(repaired.new.examined().find(|place| {
+        settings.matches("images.requireAlways", place.image)
+            && place.pull_policy != PullPolicy::Always
+    }))
 }
 
 fn always_is_forbidden(repaired: &Repaired) -> Kept {
     let settings = repaired.settings();
-    no(repaired
-        .new
-        .examined()
-        .find(|place| settings.matches("images.forbidAlways", place.image) && place.pull_policy == PullPolicy::Always))
+    no(repaired.new.examined().find(|place| {
+        settings.matches("images.forbidAlways", place.image)
+            && place.pull_policy == PullPolicy::Always
+    }))
 }
 
 fn never_is_forbidden(repaired: &Repaired) -> Kept {
     let settings = repaired.settings();
-    no(repaired
-        .new
-        .examined()
-        .find(|place| settings.matches("images.forbidNever", place.image) && place.pull_policy == PullPolicy::Never))
+    no(repaired.new.examined().find(|place| {
+        settings.matches("images.forbidNever", place.image)
+            && place.pull_policy == PullPolicy::Never
+    }))
 }
 
-/// In a Pod with image checks, no guarded container asks the registry again for an image that *pull-once* says is
-/// pulled.
+/// In a Pod with image checks, no container asks the registry again for an image that *pull-once* says
+/// is pulled.
 fn nothing_is_pulled_twice(repaired: &Repaired) -> Kept {
     let (pod, settings) = (&repaired.new, repaired.settings());
     if !pod.has_checks() {
         return Ok(());
     }
-    no(pod.guarded().find(|place| {
-        place.is_container()
-            && place.pull_policy == PullPolicy::Always
+    no(pod.examined().find(|place| {
+        place.pull_policy == PullPolicy::Always
             && !settings.matches("images.requireAlways", place.image)
             && pod.is_pulled_before(place)
     }))

@@ -14,9 +14,13 @@ pub(super) fn only_repairs_change(repaired: &Repaired) -> Kept {
     for list in LISTS {
         let [old, new] = [&mut old, &mut new].map(|spec| taken(spec, list));
         let problem = of_list(&old, &new, list, repaired.settings());
-        hold(problem.is_none(), || format!("{list}: {}", problem.unwrap_or_default()))?;
+        hold(problem.is_none(), || {
+            format!("{list}: {}", problem.unwrap_or_default())
+        })?;
     }
-    hold(before == after && old == new, || "a field outside of the lists changed".to_owned())
+    hold(before == after && old == new, || {
+        "a field outside of the lists changed".to_owned()
+    })
 }
 
 /// Returns an object without its record and its warnings. `annotations` and `metadata` are left out if nothing else is in
@@ -31,7 +35,8 @@ fn without_record(object: &Value) -> Value {
     ] {
         let members = object.pointer_mut(pointer).and_then(Value::as_object_mut);
         if let Some(members) = members {
-            let is_empty = |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
+            let is_empty =
+                |value: &Value| value.is_null() || value.as_object().is_some_and(Map::is_empty);
             if [RECORD, WARNINGS].contains(&key) || members.get(key).is_some_and(is_empty) {
                 members.remove(key);
             }
@@ -79,7 +84,8 @@ fn of_entry(old: &Value, new: &Value) -> Option<String> {
     if !added.is_some_and(|added| added.iter().all(is_of_check)) {
         return Some(format!("{}: the mounts changed", new["name"]));
     }
-    (without_repairs(old) != without_repairs(new)).then(|| format!("a field changed: {old} became {new}"))
+    (without_repairs(old) != without_repairs(new))
+        .then(|| format!("a field changed: {old} became {new}"))
 }
 
 /// Returns an entry without the fields that a repair may change.

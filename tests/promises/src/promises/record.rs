@@ -14,13 +14,20 @@ const ANNOTATIONS_BYTES: usize = 256 * 1024;
 fn differences(repaired: &Repaired) -> Vec<Value> {
     let mut entries = Vec::new();
     for (old, new) in repaired.pairs() {
-        for (field, from, to) in [("image", old.image, new.image), ("pull policy", old.written, new.written)] {
+        for (field, from, to) in [
+            ("image", old.image, new.image),
+            ("pull policy", old.written, new.written),
+        ] {
             if from != to {
                 entries.push(json!([new.path(field), new.name, from, to]));
             }
         }
     }
-    let added = repaired.new.places.iter().filter(|new| repaired.is_added(new));
+    let added = repaired
+        .new
+        .places
+        .iter()
+        .filter(|new| repaired.is_added(new));
     entries.extend(added.map(|new| json!([new.path(""), new.name, "", new.image])));
     entries
 }
@@ -37,7 +44,8 @@ fn compared(entry: &Value) -> Value {
 
 /// The entries of a list, and the number of those that did not fit.
 fn split(list: Vec<Value>) -> (Vec<Value>, u64) {
-    let (counts, entries): (Vec<_>, Vec<_>) = list.into_iter().partition(|entry| entry["more"].is_u64());
+    let (counts, entries): (Vec<_>, Vec<_>) =
+        list.into_iter().partition(|entry| entry["more"].is_u64());
     let more = counts.iter().filter_map(|count| count["more"].as_u64());
     (entries, more.fold(0, u64::saturating_add))
 }
@@ -59,15 +67,22 @@ pub(super) fn lists_the_differences(repaired: &Repaired) -> Kept {
     let (changes, more) = split(repaired.observed.list("changes"));
     let changes: Vec<Value> = changes.iter().map(compared).collect();
     hold(fits(&changes, more, &differences), || {
-        format!("the differences are {differences:?}, the audit annotation has {changes:?} and {more} more")
+        format!(
+            "the differences are {differences:?}, the audit annotation has {changes:?} and {more} more"
+        )
     })?;
     if differences.is_empty() {
         return Ok(());
     }
     let annotation = &repaired.after["metadata"]["annotations"][RECORD];
     let others = repaired.before["metadata"]["annotations"].as_object();
-    let others = others.into_iter().flatten().filter(|(key, _)| *key != RECORD);
-    let used: usize = others.map(|(key, value)| key.len() + text(value).len()).sum();
+    let others = others
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| *key != RECORD);
+    let used: usize = others
+        .map(|(key, value)| key.len() + text(value).len())
+        .sum();
     let room = ANNOTATIONS_BYTES.saturating_sub(used + RECORD.len());
     // Near the limit for all annotations, the record is shortened or left out.
     if room < LIST_BYTES {
@@ -79,12 +94,16 @@ pub(super) fn lists_the_differences(repaired: &Repaired) -> Kept {
     let (earlier, earlier_more) = split(earlier(repaired));
     let (record, more) = split(list);
     let new = record.iter().take(differences.len()).map(compared);
-    let new: Vec<Value> = new.take_while(|entry| differences.contains(entry)).collect();
+    let new: Vec<Value> = new
+        .take_while(|entry| differences.contains(entry))
+        .collect();
     let kept = &record[new.len()..];
     let missing = differences.len() + earlier.len() - record.len();
     let is_right = record.len() <= differences.len() + earlier.len()
         && (new.len() == differences.len() || kept.is_empty())
         && earlier.starts_with(kept)
         && more == earlier_more.saturating_add(missing as u64);
-    hold(is_right, || format!("the differences are {differences:?}, the record is {annotation}"))
+    hold(is_right, || {
+        format!("the differences are {differences:?}, the record is {annotation}")
+    })
 }

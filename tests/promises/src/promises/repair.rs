@@ -8,15 +8,26 @@ use crate::image::{PullPolicy, Reference, is_image_id, on_node, shared_name};
 use crate::json::text;
 use crate::words::{Place, Pod};
 
-pub(super) const PROMISES: [OfRepair; 8] = [
+pub(super) const PROMISES: [OfRepair; 10] = [
     ("only-repairs-change", minimal::only_repairs_change),
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
+    ("no-check-is-weak", checks_are_strong),
     ("only-tags-are-pinned", only_tags_are_pinned),
-    ("only-missing-checks-are-added", only_missing_checks_are_added),
+    ("each-always-is-pinned", always_is_pinned),
+    (
+        "only-missing-checks-are-added",
+        only_missing_checks_are_added,
+    ),
     ("a-stale-check-is-found", finds_stale_checks),
-    ("the-record-lists-the-differences", record::lists_the_differences),
-    ("what-was-not-repaired-is-in-the-annotation", warnings::are_in_the_annotation),
+    (
+        "the-record-lists-the-differences",
+        record::lists_the_differences,
+    ),
+    (
+        "what-was-not-repaired-is-in-the-annotation",
+        warnings::are_in_the_annotation,
+    ),
 ];
 
 impl Repaired<'_> {
@@ -33,7 +44,8 @@ impl Repaired<'_> {
     }
 
     fn matches(&self, key: &str, place: &Place) -> bool {
-        self.settings().matches(&format!("images.{key}"), place.image)
+        self.settings()
+            .matches(&format!("images.{key}"), place.image)
     }
 
     /// Whether *preferred-policy* raises the pull policy of a place.
@@ -45,41 +57,76 @@ impl Repaired<'_> {
             && old.pull_policy == PullPolicy::IfNotPresent
     }
 
-    /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull with the cached
-    /// image.
+    /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull
+    /// with the cached image.
     fn has_all_lookups(&self) -> bool {
-        self.observed.list("lookups").iter().all(|lookup| lookup["more"].is_null())
+        self.observed
+            .list("lookups")
+            .iter()
+            .all(|lookup| lookup["more"].is_null())
     }
 
-    /// Whether a lookup of this image failed, with this action. The answer shows long images without their middle.
-    fn failed_with(&self, action: &str, place: &Place) -> bool {
+    /// Whether a lookup of this image failed, with this action if one is given. The answer shows long
+    /// images without their middle.
+    fn failed_with(&self, action: Option<&str>, place: &Place) -> bool {
         let image = shared_name(place.image).unwrap_or_default();
         let is_image = |shown: &str| match shown.split_once("...") {
             Some((start, end)) => image.starts_with(start) && image.ends_with(end),
             None => shared_name(shown).as_ref() == Some(&image),
         };
         let mut lookups = self.observed.list("lookups").into_iter();
-        lookups.any(|lookup| lookup["action"] == action && is_image(text(&lookup["image"])))
+        lookups.any(|lookup| {
+            action.is_none_or(|action| lookup["action"] == action)
+                && is_image(text(&lookup["image"]))
+        })
+    }
+
+    /// Whether a place of this image, in whatever spelling, has `Always` before *registry*.
+    fn is_pulled_with_always(&self, image: &Place) -> bool {
+        let mut places = self.old.examined();
+        places.any(|place| {
+            let is_always = place.pull_policy == PullPolicy::Always
+                && !self.matches("forbidAlways", place)
+                || self.matches("requireAlways", place)
+                || self.is_preferred(place);
+            is_always && shared_name(place.image) == shared_name(image.image)
+        })
     }
 
     /// Whether another rule than *pull-once* has a reason to replace `Always`.
     fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
-        self.matches("forbidAlways", old) || old.image != new.image || self.failed_with("UseCached", old)
+        self.matches("forbidAlways", old)
+            || old.image != new.image
+            || self.failed_with(Some("UseCached"), old)
     }
 
-    /// The strongest pull policy that the places of the request with this image had before *pull-once*: those that are
-    /// pulled, or only the guarded ones.
-    fn strongest_before_pull_once(&self, image: &Place, is_guarded: bool) -> Option<PullPolicy> {
+    /// The strongest pull policy that these places of the request with this image had before
+    /// *pull-once*.
+    fn strongest_before_pull_once(
+        &self,
+        image: &Place,
+        counts: impl Fn(&Place) -> bool,
+    ) -> Option<PullPolicy> {
         let policies = self.pairs().filter_map(|(old, new)| {
-            let is_counted = new.is_same_image(image)
-                && !new.is_exempt
-                && if is_guarded { self.new.is_guarded(new) } else { self.new.is_pulled(new) };
+            let is_counted = new.is_same_image(image) && !new.is_exempt && counts(new);
             let was_always = old.pull_policy == PullPolicy::Always || self.is_preferred(old);
             let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
-            let policy = if is_spared { PullPolicy::Always } else { new.pull_policy };
+            let policy = if is_spared {
+                PullPolicy::Always
+            } else {
+                new.pull_policy
+            };
             is_counted.then_some(policy)
         });
         policies.max()
+    }
+
+    /// The pull policy that *weak-check* demands of an image check.
+    fn demanded(&self, check: &Place) -> Option<PullPolicy> {
+        let pod = &self.new;
+        let is_measured = |place: &Place| !pod.is_check(place) && pod.starts_after(place, check);
+        pod.is_check(check)
+            .then(|| self.strongest_before_pull_once(check, is_measured))?
     }
 }
 
@@ -93,22 +140,29 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
         let is_required = repaired.matches("requireAlways", old);
         let raises = is_raised
-            && ((is_required || repaired.is_preferred(old)) && new.pull_policy == PullPolicy::Always
-                || repaired.new.is_check(new)
-                    && Some(new.pull_policy) <= repaired.strongest_before_pull_once(new, true));
-        let is_pulled = || {
-            repaired.new.is_guarded(new)
-                && new.is_container()
-                && repaired.new.has_checks()
-                && repaired.new.is_pulled_before(new)
-        };
+            && ((is_required || repaired.is_preferred(old))
+                && new.pull_policy == PullPolicy::Always
+                || Some(new.pull_policy) == repaired.demanded(new));
+        let is_pulled = || repaired.new.has_checks() && repaired.new.is_pulled_before(new);
         let lowers = !is_required
             && is_lowered_to(PullPolicy::IfNotPresent)
             && (repaired.is_lowered_before_pull_once(old, new) || is_pulled());
-        let is_same = old.pull_policy == new.pull_policy && (old.written == new.written || old.image != new.image);
-        hold(is_same || raises || lowers, || format!("{old:?} became {new:?}"))?;
+        let is_same = old.pull_policy == new.pull_policy
+            && (old.written == new.written || old.image != new.image);
+        hold(is_same || raises || lowers, || {
+            format!("{old:?} became {new:?}")
+        })?;
     }
     Ok(())
+}
+
+/// An image check is as strong as everything with its image that starts after it, other checks apart.
+fn checks_are_strong(repaired: &Repaired) -> Kept {
+    let mut places = repaired.new.places.iter();
+    let weak = places.find(|place| repaired.demanded(place) > Some(place.pull_policy));
+    hold(weak.is_none() || !repaired.has_all_lookups(), || {
+        format!("{weak:?}")
+    })
 }
 
 /// An image that differs has got the digest that its registry answered for its tag. A pinned place pulls with
@@ -121,13 +175,13 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
         let digest = repaired.case.answers.digest(old.image);
         let pinned = digest.map(|digest| format!("{}@{digest}", on_node(old.image)));
         // A place with this digest may be stronger: then *weak-check* raises the pinned check.
-        let is_raised =
-            repaired.new.is_check(new) && repaired.strongest_before_pull_once(new, true) == Some(PullPolicy::Always);
+        let is_raised = repaired.demanded(new) == Some(PullPolicy::Always);
         let is_required = repaired.matches("requireAlways", old);
         let is_always = new.pull_policy == PullPolicy::Always;
         let is_right = !old.is_exempt
             && reference.digest.is_none()
             && is_looked_up(repaired.settings(), old.image)
+            && (repaired.settings().lookup() == "Pin" || repaired.is_pulled_with_always(old))
             && pinned.is_ok_and(|pinned| pinned == new.image)
             && (is_always || !is_required)
             && (!is_always || is_required || is_raised);
@@ -136,23 +190,46 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is added with `coverage: Fix`, once for the image of a guarded place, and as strong as the strongest place that
-/// pulls this image. Its name is the first prefix and a number.
+/// With `Pin` or `PinAlways`, a tag that is pulled with `Always` gets its digest, unless its lookup
+/// failed.
+fn always_is_pinned(repaired: &Repaired) -> Kept {
+    let settings = repaired.settings();
+    let pins = ["Pin", "PinAlways"].contains(&settings.lookup()) && repaired.has_all_lookups();
+    let mut places = repaired.new.examined().filter(|_| pins);
+    let tag = places.find(|place| {
+        place.pull_policy == PullPolicy::Always
+            && !place.has_digest()
+            && !is_image_id(place.image)
+            && is_looked_up(settings, place.image)
+            && !repaired.failed_with(None, place)
+    });
+    hold(tag.is_none(), || format!("{tag:?}"))
+}
+
+/// A check is added with `coverage: Fix`, once for the image of a place that needs a check, and as
+/// strong as the strongest place that pulls this image. Its name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     if !repaired.has_all_lookups() {
         return Ok(());
     }
     let settings = repaired.settings();
     let before = repaired.new.without(|place| repaired.is_added(place));
-    let added: Vec<_> = repaired.new.places.iter().filter(|new| repaired.is_added(new)).collect();
+    let added: Vec<_> = repaired
+        .new
+        .places
+        .iter()
+        .filter(|new| repaired.is_added(new))
+        .collect();
     let is_once = |check: &Place| added.iter().filter(|one| one.is_same_image(check)).count() == 1;
     for check in &added {
         let number = check.name.strip_prefix(settings.name_prefixes()[0]);
-        let is_guarded = before.guarded().any(|place| place.is_same_image(check));
-        let strength = repaired.strongest_before_pull_once(check, false);
+        let mut needing = before.needing_checks();
+        let is_needed = needing.any(|place| place.is_same_image(check));
+        let is_pulled = |place: &Place| repaired.new.is_pulled(place);
+        let strength = repaired.strongest_before_pull_once(check, is_pulled);
         let is_right = settings.coverage() == "Fix"
             && before.is_under_coverage()
-            && is_guarded
+            && is_needed
             && is_once(check)
             && strength == Some(check.pull_policy)
             && number.is_some_and(|number| number.parse::<usize>().is_ok())
@@ -162,20 +239,25 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is stale if no place that is no image check has its image, neither as it came in nor now. An exempt place keeps the
-/// tag that its check had before a digest was written into the check.
+/// A check is stale if no place that is no image check has its image, neither as it came in nor now. An
+/// exempt place keeps the tag that its check had before a digest was written into the check.
 fn finds_stale_checks(repaired: &Repaired) -> Kept {
     let findings = repaired.observed.list("findings");
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
     let used = |pod: &Pod, check: &Place| {
         let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
-        others.any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
+        others
+            .any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
     };
-    let stale = repaired
-        .pairs()
-        .filter(|(old, new)| repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new));
+    let stale = repaired.pairs().filter(|(old, new)| {
+        repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
+    });
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
-    let of_rule = findings.iter().filter(|finding| finding["rule"] == "stale-check");
+    let of_rule = findings
+        .iter()
+        .filter(|finding| finding["rule"] == "stale-check");
     let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == stale, || format!("found {found:?}, stale are {stale:?}"))
+    hold(is_cut || found == stale, || {
+        format!("found {found:?}, stale are {stale:?}")
+    })
 }

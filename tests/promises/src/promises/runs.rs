@@ -15,32 +15,45 @@ pub(super) const PROMISES: [OfStory; 5] = [
     ("the-modes-find-the-same", modes_agree),
     ("a-second-run-changes-nothing", second_run_changes_nothing),
     ("reject-accepts-what-fix-returned", reject_accepts_it),
-    ("a-second-policy-accepts-what-fix-returned", second_policy_accepts_it),
-    ("a-template-is-told-what-would-become-of-its-pods", template_is_told),
+    (
+        "a-second-policy-accepts-what-fix-returned",
+        second_policy_accepts_it,
+    ),
+    (
+        "a-template-is-told-what-would-become-of-its-pods",
+        template_is_told,
+    ),
 ];
 
-/// All modes have the same findings, apart from *stuck-pull*. `Warn` rejects only an object that this policy can't
-/// read, and `Reject` rejects what `Fix` rejects.
+/// All modes have the same findings. `Warn` rejects only an object that this policy can't read, and
+/// `Reject` rejects what `Fix` rejects.
 fn modes_agree(story: &Story) -> Kept {
     let request = &story.case.request;
-    if request["object"]["status"].is_object() {
-        return Ok(());
-    }
     let run = |mode: &str| story.run(request.clone(), &[("mode", mode.into())]);
     let (warn, reject, fix) = (run("Warn")?, run("Reject")?, run("Fix")?);
     hold(!reject.is_accepted() || fix.is_accepted(), || {
-        format!("`Reject` accepts an object that `Fix` rejects: {}", told(&fix))
+        format!(
+            "`Reject` accepts an object that `Fix` rejects: {}",
+            told(&fix)
+        )
     })?;
     if !warn.is_accepted() {
-        return hold(!reject.is_accepted() && warn.list("findings").is_empty(), || told(&warn));
+        return hold(
+            !reject.is_accepted() && warn.list("findings").is_empty(),
+            || told(&warn),
+        );
     }
     for other in [&reject, &fix] {
         let findings = |one: &Observed| one.answer["audit_annotations"]["findings"].clone();
         let is_same = findings(other) == findings(&warn);
-        hold(is_same, || format!("{} and in `Warn` {}", other.told(), warn.told()))?;
+        hold(is_same, || {
+            format!("{} and in `Warn` {}", other.told(), warn.told())
+        })?;
     }
     let is_same = !reject.is_accepted() || reject.answer["warnings"] == warn.answer["warnings"];
-    hold(is_same, || format!("{} and in `Warn` {}", reject.told(), warn.told()))
+    hold(is_same, || {
+        format!("{} and in `Warn` {}", reject.told(), warn.told())
+    })
 }
 
 /// Mode `Fix` accepts its own output, does not change it, and finds nothing that it would have to repair: a rule that
@@ -52,20 +65,17 @@ fn second_run_changes_nothing(story: &Story) -> Kept {
     let again = story.must_accept(story.request_with(object), &[])?;
     let changes = story.first.list("changes");
     let is_advice = |finding: &Value| {
-        finding["expected"].is_null() || !changes.iter().any(|change| change["rule"] == finding["rule"])
+        finding["expected"].is_null()
+            || !changes
+                .iter()
+                .any(|change| change["rule"] == finding["rule"])
     };
     let is_right = !again.is_changed() && again.list("findings").iter().all(is_advice);
     hold(is_right, || again.answer.to_string())
 }
 
-/// The Pod that `Fix` returned. *stuck-pull* doesn't act in `Fix`, so the promises about `Reject` don't apply to a
-/// Pod with a status.
-fn fresh_pod(story: &Story) -> Option<Value> {
-    story.repaired().filter(|pod| !pod["status"].is_object())
-}
-
 fn reject_accepts_it(story: &Story) -> Kept {
-    let Some(object) = fresh_pod(story).filter(|_| story.is_bounded()) else {
+    let Some(object) = story.repaired().filter(|_| story.is_bounded()) else {
         return Ok(());
     };
     story.must_accept(story.request_with(object), &[("mode", "Reject".into())])?;
@@ -73,7 +83,7 @@ fn reject_accepts_it(story: &Story) -> Kept {
 }
 
 fn second_policy_accepts_it(story: &Story) -> Kept {
-    let Some(object) = fresh_pod(story) else {
+    let Some(object) = story.repaired() else {
         return Ok(());
     };
     let changes = second_policy();
@@ -88,7 +98,8 @@ fn template_is_told(story: &Story) -> Kept {
     let template = template_path(&story.case.request)
         .filter(|_| !is_untouched(&story.case.request, settings))
         .and_then(|path| story.case.request["object"].pointer(path));
-    let Some(pod) = template.and_then(|template| pod_of(&story.case.request["object"], template)) else {
+    let Some(pod) = template.and_then(|template| pod_of(&story.case.request["object"], template))
+    else {
         return Ok(());
     };
     let mut create = story.request_with(pod);
@@ -101,16 +112,32 @@ fn template_is_told(story: &Story) -> Kept {
         story.run(request, &[("templates", templates.into())])
     };
     let (warned, rejected) = (run("Warn")?, run("Reject")?);
-    let details = || format!("the Pod gets {}, its template {}", pod.told(), rejected.told());
+    let details = || {
+        format!(
+            "the Pod gets {}, its template {}",
+            pod.told(),
+            rejected.told()
+        )
+    };
     hold(rejected.is_accepted() == pod.is_accepted(), details)?;
     let findings = |one: &Observed| -> BTreeSet<String> {
         let of = |finding: &Value| format!("{} {}", finding["rule"], finding["container"]);
         one.list("findings").iter().map(of).collect()
     };
-    let is_cut = |one: &Observed| one.list("findings").iter().any(|entry| entry["more"].is_u64());
+    let is_cut = |one: &Observed| {
+        one.list("findings")
+            .iter()
+            .any(|entry| entry["more"].is_u64())
+    };
     let is_same = findings(&pod) == findings(&rejected);
     hold(is_same || is_cut(&pod) || is_cut(&rejected), details)?;
-    let details = || format!("the Pod gets {}, its template {}", pod.told(), warned.told());
+    let details = || {
+        format!(
+            "the Pod gets {}, its template {}",
+            pod.told(),
+            warned.told()
+        )
+    };
     hold(warned.is_accepted(), details)?;
     if !pod.is_accepted() {
         return hold(!warned.warnings().is_empty(), details);
@@ -130,13 +157,19 @@ fn pod_of(workload: &Value, template: &Value) -> Option<Value> {
     let mut pod = template.clone();
     let spec = &template["spec"];
     let has_image = |list: &str, entry: &Value| match list {
-        "volumes" if entry["image"].is_object() => !text(&entry["image"]["reference"]).trim().is_empty(),
+        "volumes" if entry["image"].is_object() => {
+            !text(&entry["image"]["reference"]).trim().is_empty()
+        }
         "volumes" => true,
         _ => !text(&entry["image"]).trim().is_empty(),
     };
     let mut lists = LISTS.into_iter();
-    let is_whole =
-        has_shape_of_pod(template) && lists.all(|list| elements(spec, list).iter().all(|entry| has_image(list, entry)));
+    let is_whole = has_shape_of_pod(template)
+        && lists.all(|list| {
+            elements(spec, list)
+                .iter()
+                .all(|entry| has_image(list, entry))
+        });
     if !is_whole {
         return None;
     }

@@ -1,5 +1,5 @@
-//! How a repaired Pod starts, in a [kubelet in miniature](crate::kubelet) and in all worlds of its images. Exempt containers
-//! are apart.
+//! How a repaired Pod starts, in a [kubelet in miniature](crate::kubelet) and in all worlds of its
+//! images. Exempt containers are apart.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,15 @@ use crate::words::{List, Place, Pod};
 /// A promise about the start of a returned Pod in one world. Returns what is wrong.
 type InWorld = fn(&Start<'_>, &World, &Started) -> Option<String>;
 
-const PROMISES: [(&str, InWorld); 4] = [
+const PROMISES: [(&str, InWorld); 5] = [
     ("a-check-that-succeeded-is-enough", checks_are_enough),
     ("no-work-is-half-done", no_work_is_half_done),
     ("what-would-have-started-starts", starts_as_before),
     ("a-spared-pull-is-not-missed", spared_pulls_are_not_missed),
+    (
+        "a-digest-in-place-of-always-lets-no-pod-wait",
+        starts_without_registries,
+    ),
 ];
 
 /// What is the same in all worlds.
@@ -25,8 +29,9 @@ struct Start<'r> {
     old_places: &'r [Place<'r>],
     before: Kubelet,
     after: Kubelet,
-    is_guarded: Vec<bool>,
-    /// Whether a container starts after an image check of its own image.
+    /// Whether a place needs a check.
+    needs_check: Vec<bool>,
+    /// Whether a container is no image check, and starts after an image check of its own image.
     has_check: Vec<bool>,
     /// Whether a place is work that may not be half done.
     is_work: Vec<bool>,
@@ -38,6 +43,8 @@ struct Start<'r> {
     is_covered: bool,
     /// Whether the Pod has to start as it would have started.
     is_as_before: bool,
+    /// Whether only `PinAlways` changes images, each of them with `Always` at all of its places.
+    pins_only_always: bool,
 }
 
 /// The promises that are broken, each in the first world that breaks it, and the number of worlds.
@@ -66,20 +73,32 @@ impl<'r> Start<'r> {
         let after = Kubelet::of(new, images);
         let before = Kubelet::of(old, images);
         let places = || new.places.iter().enumerate();
-        let is_covered = settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
-        let is_as_before = settings.get("images").is_none()
-            && settings.get("registry").is_none()
-            && old.places.iter().all(|place| !place.is_exempt);
+        let is_covered =
+            settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
+        let is_plain =
+            settings.get("images").is_none() && old.places.iter().all(|place| !place.is_exempt);
+        let is_as_before = is_plain && settings.get("registry").is_none();
+        let was_always = |(old, new): (&Place, &Place)| {
+            old.image == new.image || old.pull_policy == PullPolicy::Always
+        };
+        let pins_only_always =
+            is_plain && settings.lookup() == "PinAlways" && repaired.pairs().all(was_always);
         Self {
             places: &new.places,
             old_places: &old.places,
-            is_guarded: new.places.iter().map(|place| new.is_guarded(place)).collect(),
-            has_check: places().map(|(index, _)| has_check(new, &after, index)).collect(),
+            needs_check: places().map(|(_, place)| new.needs_check(place)).collect(),
+            has_check: places()
+                .map(|(index, _)| has_check(new, &after, index))
+                .collect(),
             is_work: new.places.iter().map(|place| is_work(new, place)).collect(),
             kept: new.kept_from(old),
-            lowered: places().filter(|(_, place)| repaired.is_spared(place)).map(|(index, _)| index).collect(),
+            lowered: places()
+                .filter(|(_, place)| repaired.is_spared(place))
+                .map(|(index, _)| index)
+                .collect(),
             is_covered,
             is_as_before,
+            pins_only_always,
             before,
             after,
         }
@@ -90,11 +109,19 @@ impl<'r> Start<'r> {
         let places = 0..self.places.len();
         let started = places.filter(|place| result.started[*place].is_some());
         let names = |places: &[usize]| -> String {
-            places.iter().map(|place| self.places[*place].name).collect::<Vec<_>>().join(" ")
+            places
+                .iter()
+                .map(|place| self.places[*place].name)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let images = images.0.iter().map(|(image, number)| {
             let whereabouts = world[*number];
-            let registry = if whereabouts.is_in_registry { "current" } else { "nothing" };
+            let registry = if whereabouts.is_in_registry {
+                "current"
+            } else {
+                "nothing"
+            };
             format!("{image} node {:?} registry {registry}", whereabouts.node)
         });
         format!(
@@ -106,8 +133,8 @@ impl<'r> Start<'r> {
     }
 }
 
-/// Whether a guarded container starts after an image check of its own image. A container pulls its own image after its
-/// image volumes.
+/// Whether a container that is no image check starts after an image check of its own image. A
+/// container pulls its own image after its image volumes.
 fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
     let place = &pod.places[container];
     let mut containers = kubelet.containers();
@@ -122,13 +149,15 @@ fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
                 || (index == container && other.mounts_volume(check))
         })
     };
-    pod.is_guarded(place) && pod.checks_of(place).any(is_pulled)
+    !place.is_exempt && !pod.is_check(place) && pod.checks_of(place).any(is_pulled)
 }
 
-/// Whether a place is work: an app container; if checks are image volumes, also an init container from the first one on,
-/// checks apart.
+/// Whether a place is work: an app container; if checks are image volumes, also an init container from
+/// the first one on, checks apart.
 fn is_work(pod: &Pod, place: &Place) -> bool {
-    let first = pod.first_init_container().filter(|_| pod.has_volumes_as_checks());
+    let first = pod
+        .first_init_container()
+        .filter(|_| pod.has_volumes_as_checks());
     let is_work = match place.list {
         List::Containers => true,
         List::InitContainers => first.is_some_and(|first| place.index >= first.index),
@@ -137,18 +166,19 @@ fn is_work(pod: &Pod, place: &Place) -> bool {
     is_work && !place.is_exempt && !pod.is_check(place)
 }
 
-/// No guarded container waits for its image while an image check of this image, after which it starts, has succeeded.
+/// No container that is no image check, of whatever list, waits for its image while an image check of
+/// this image, after which it starts, has succeeded.
 fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
     let mut waiting = result.waiting.iter();
     let waiting = waiting.find(|waiting| start.has_check[**waiting])?;
     Some(format!("{} waits", start.places[*waiting].name))
 }
 
-/// No app container starts while another waits for its image. If checks are image volumes, nothing starts from the first
-/// init container on, checks apart, while a guarded place waits.
+/// No app container starts while another waits for its image. If checks are image volumes, nothing
+/// starts from the first init container on, checks apart, while a place that needs a check waits.
 fn no_work_is_half_done(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
     let mut waiting = result.waiting.iter().filter(|_| start.is_covered);
-    let waiting = waiting.find(|waiting| start.is_guarded[**waiting])?;
+    let waiting = waiting.find(|waiting| start.needs_check[**waiting])?;
     let mut places = 0..start.places.len();
     let started = places.find(|place| start.is_work[*place] && result.started[*place].is_some())?;
     let [started, waiting] = [started, *waiting].map(|place| start.places[place].name);
@@ -167,25 +197,45 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
     }
     let older = start.kept.iter().find(|(old, new)| {
         let both = before.started[*old].zip(result.started[*new]);
-        start.old_places[*old].pull_policy == PullPolicy::Always && both.is_some_and(|(before, after)| after < before)
+        start.old_places[*old].pull_policy == PullPolicy::Always
+            && both.is_some_and(|(before, after)| after < before)
     });
     older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
 }
 
-/// No container that *pull-once* lowered waits for its own image, even if this image's registry is away from the end of the
-/// pull on that spared it.
+/// No container that *pull-once* lowered waits for its own image, even if this image's registry is away
+/// from the end of the pull on that spared it.
 fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
-    let images: BTreeSet<usize> = start.lowered.iter().map(|place| start.after.image(*place)).collect();
-    let in_registry = images.into_iter().filter(|image| world[*image].is_in_registry);
+    let images: BTreeSet<usize> = start
+        .lowered
+        .iter()
+        .map(|place| start.after.image(*place))
+        .collect();
+    let in_registry = images
+        .into_iter()
+        .filter(|image| world[*image].is_in_registry);
     for image in in_registry {
         let waiting = start.after.start(world, Some(image)).waiting;
-        let mut waiting = waiting.iter().filter(|place| start.after.image(**place) == image);
+        let mut waiting = waiting
+            .iter()
+            .filter(|place| start.after.image(**place) == image);
         if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
             let name = start.places[*place].name;
-            return Some(format!("{name} waits if its registry is away after the pull that spared it"));
+            return Some(format!(
+                "{name} waits if its registry is away after the pull that spared it"
+            ));
         }
     }
     None
+}
+
+/// Under `PinAlways`, no Pod waits while registries are away that would not have waited as it came in.
+fn starts_without_registries(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
+    let is_asked = start.pins_only_always && world.iter().all(|image| !image.is_in_registry);
+    let waits = is_asked
+        && !result.waiting.is_empty()
+        && start.before.start(world, None).waiting.is_empty();
+    waits.then(|| "the Pod would have started".to_owned())
 }
 
 impl Repaired<'_> {
@@ -193,7 +243,8 @@ impl Repaired<'_> {
     fn lacks_a_check(&self) -> bool {
         let mut findings = self.observed.list("findings").into_iter();
         findings.any(|finding| {
-            finding["more"].is_u64() || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
+            finding["more"].is_u64()
+                || finding["rule"] == "missing-check" && finding["expected"] == "an image check"
         })
     }
 
@@ -201,6 +252,7 @@ impl Repaired<'_> {
     fn is_spared(&self, place: &Place) -> bool {
         let path = place.path("");
         let mut changes = self.observed.list("changes").into_iter();
-        changes.any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
+        changes
+            .any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
     }
 }

@@ -42,7 +42,10 @@ fn faults(spec: &Value) -> Vec<String> {
 
 /// Returns the texts that are in a list twice, or that are empty.
 fn repeated(texts: &[&str]) -> Vec<String> {
-    let is_wrong = |index: &usize| texts[*index].is_empty() || texts[..*index].contains(&texts[*index]);
+    let is_wrong =
+        |index: &usize| texts[*index].is_empty() || texts[..*index].contains(&texts[*index]);
     let wrong = (0..texts.len()).filter(is_wrong);
-    wrong.map(|index| format!("{:?} is empty or not unique", texts[index])).collect()
+    wrong
+        .map(|index| format!("{:?} is empty or not unique", texts[index]))
+        .collect()
 }

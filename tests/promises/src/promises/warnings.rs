@@ -12,14 +12,23 @@ use crate::json::{entries_in, text};
 /// The sentences of the annotation. There are none if it is not a list of texts.
 fn sentences(object: &Value) -> Vec<String> {
     let list = entries_in(&object["metadata"]["annotations"][WARNINGS]).unwrap_or_default();
-    let texts: Option<Vec<String>> = list.iter().map(|entry| entry.as_str().map(str::to_owned)).collect();
+    let texts: Option<Vec<String>> = list
+        .iter()
+        .map(|entry| entry.as_str().map(str::to_owned))
+        .collect();
     texts.unwrap_or_default()
 }
 
 pub(super) fn are_in_the_annotation(repaired: &Repaired) -> Kept {
-    let [before, after] = [repaired.before, repaired.after].map(|pod| &pod["metadata"]["annotations"]);
+    let [before, after] =
+        [repaired.before, repaired.after].map(|pod| &pod["metadata"]["annotations"]);
     let (earlier, all) = (sentences(repaired.before), sentences(repaired.after));
-    let details = || format!("the annotation was {}, and is {}", before[WARNINGS], after[WARNINGS]);
+    let details = || {
+        format!(
+            "the annotation was {}, and is {}",
+            before[WARNINGS], after[WARNINGS]
+        )
+    };
     if before[WARNINGS] == after[WARNINGS] {
         return hold(has_each(repaired, &all), details);
     }
@@ -29,7 +38,8 @@ pub(super) fn are_in_the_annotation(repaired: &Repaired) -> Kept {
     let distinct: BTreeSet<&String> = new.iter().chain(&earlier).collect();
     let earlier_distinct: BTreeSet<&String> = earlier.iter().collect();
     let lines = repaired.observed.warnings();
-    let is_a_warning = |sentence: &String| lines.iter().any(|line| text(line).starts_with(sentence));
+    let is_a_warning =
+        |sentence: &String| lines.iter().any(|line| text(line).starts_with(sentence));
     let is_right = !new.is_empty()
         && text(&after[WARNINGS]).len() <= LIST_BYTES
         && distinct.len() == earlier_distinct.len() + new.len()
@@ -48,7 +58,10 @@ fn has_each(repaired: &Repaired, sentences: &[String]) -> bool {
     let findings = repaired.observed.list("findings");
     let lookups = repaired.observed.list("lookups");
     let annotations = repaired.after["metadata"]["annotations"].as_object();
-    let sizes = annotations.into_iter().flatten().map(|(key, text)| key.len() + text.to_string().len());
+    let sizes = annotations
+        .into_iter()
+        .flatten()
+        .map(|(key, text)| key.len() + text.to_string().len());
     // Near a limit, sentences are left out.
     if sizes.sum::<usize>() > LIST_BYTES / 2 {
         return true;

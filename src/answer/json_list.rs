@@ -14,11 +14,21 @@ pub(super) fn json(value: &impl Serialize) -> String {
 
 /// Entries as a list of at most `max` bytes. Those of these `count` entries that do not fit are counted, beside `more` that
 /// an earlier list has counted. None if there is no room for this number.
-pub(super) fn joined(entries: impl Iterator<Item = String>, count: usize, more: u64, max: usize) -> Option<String> {
+pub(super) fn joined(
+    entries: impl Iterator<Item = String>,
+    count: usize,
+    more: u64,
+    max: usize,
+) -> Option<String> {
     let mut list = String::from("[");
-    let mut left_out = u64::try_from(count).unwrap_or(u64::MAX).saturating_add(more);
+    let mut left_out = u64::try_from(count)
+        .unwrap_or(u64::MAX)
+        .saturating_add(more);
     for entry in entries {
-        let size = list.len().saturating_add(entry.len()).saturating_add(MORE_MAX);
+        let size = list
+            .len()
+            .saturating_add(entry.len())
+            .saturating_add(MORE_MAX);
         if size > max {
             break;
         }

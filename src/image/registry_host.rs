@@ -39,7 +39,9 @@ pub(super) fn comparable(host: &str) -> Cow<'_, str> {
     if matches!(&*lower, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
         return Cow::Borrowed(DOCKER_HUB);
     }
-    let Some((name, port)) = split_port(&lower) else { return lower };
+    let Some((name, port)) = split_port(&lower) else {
+        return lower;
+    };
     match port.trim_start_matches('0') {
         HTTPS_PORT => comparable(name).into_owned().into(),
         "" => format!("{name}:0").into(),
@@ -59,7 +61,9 @@ pub(super) fn is_host(text: &str) -> bool {
         Some((host, port)) if !port.contains(']') => (host, Some(port)),
         _ => (text, None),
     };
-    let in_brackets = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let in_brackets = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
     let is_host = match in_brackets {
         Some(address) => !address.is_empty() && address.bytes().all(is_address_byte),
         None => host.split('.').all(is_domain_part),

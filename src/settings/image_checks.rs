@@ -1,7 +1,6 @@
 //! The settings of image checks, in `imageChecks`.
 
 use k8s_openapi::api::core::v1::Container;
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -12,9 +11,10 @@ use crate::json::{self, WrongField};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Checks {
+pub struct ImageChecks {
     /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
     /// of added checks start with the first prefix.
     #[serde(deserialize_with = "prefixes")]
@@ -33,14 +33,16 @@ pub struct Checks {
     /// container has filled.
     pub template: Option<Template>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
-    #[serde(deserialize_with = "value::list")]
+    #[serde(deserialize_with = "value::strings")]
     pub after: Vec<NamePattern>,
 }
 
-impl Default for Checks {
+impl Default for ImageChecks {
     fn default() -> Self {
         Self {
-            name_prefixes: ["imagecheck-", "imagepullcheck-"].map(|prefix| Prefix(prefix.into())).into(),
+            name_prefixes: ["imagecheck-", "imagepullcheck-"]
+                .map(|prefix| Prefix(prefix.into()))
+                .into(),
             coverage: Coverage::default(),
             every_pod: false,
             form: Form::default(),
@@ -50,26 +52,35 @@ impl Default for Checks {
     }
 }
 
-impl Checks {
+impl ImageChecks {
     /// Whether this is the name of an image check.
     pub(crate) fn has_prefix(&self, name: &str) -> bool {
-        self.name_prefixes.iter().any(|prefix| name.starts_with(&prefix.0))
+        self.name_prefixes
+            .iter()
+            .any(|prefix| name.starts_with(&prefix.0))
     }
 
     /// The prefix of the names of added checks.
     pub(crate) fn first_prefix(&self) -> &str {
-        self.name_prefixes.first().map_or("imagecheck-", |prefix| &prefix.0)
+        self.name_prefixes
+            .first()
+            .map_or("imagecheck-", |prefix| &prefix.0)
     }
 }
 
 /// Reads `imageChecks.namePrefixes`. A list without any prefix counts as not set.
 fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Error> {
-    let prefixes: Vec<Prefix> = value::list(source)?;
-    Ok(if prefixes.is_empty() { Checks::default().name_prefixes } else { prefixes })
+    let prefixes: Vec<Prefix> = value::strings(source)?;
+    Ok(if prefixes.is_empty() {
+        ImageChecks::default().name_prefixes
+    } else {
+        prefixes
+    })
 }
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
 
@@ -94,7 +105,8 @@ pub(super) const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// What happens to an image that needs a check and has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Coverage {
     /// Nothing.
     Off,
@@ -108,7 +120,8 @@ pub enum Coverage {
 }
 
 /// What an added check is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Form {
     /// An init container: a copy of the Pod's last check that can be copied, or else made from the `template`.
     #[default]
@@ -120,11 +133,16 @@ pub enum Form {
 
 /// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required. Probes, `lifecycle` and
 /// restart rules are errors, because the API server would reject the Pod.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Value")]
 pub struct Template(
     // Boxed, because the type has more than 1,000 bytes: settings without a template would touch four more pages of memory.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")] pub(crate) Box<Container>,
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "serde_json::Map<String, serde_json::Value>")
+    )]
+    pub(crate) Box<Container>,
 );
 
 impl TryFrom<Value> for Template {
@@ -144,26 +162,55 @@ impl Template {
     /// What is wrong with the template, a sentence for each problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let container = &self.0;
-        let claims = container.resources.as_ref().and_then(|resources| resources.claims.as_ref());
+        let claims = container
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.claims.as_ref());
         let own = "every added check has its own";
         let no_probes = "an init container has none";
         let ends = "a check runs once and ends";
         let forbidden = [
             ("name", !container.name.is_empty(), own),
             ("image", container.image.is_some(), own),
-            ("imagePullPolicy", container.image_pull_policy.is_some(), own),
+            (
+                "imagePullPolicy",
+                container.image_pull_policy.is_some(),
+                own,
+            ),
             ("lifecycle", container.lifecycle.is_some(), no_probes),
-            ("livenessProbe", container.liveness_probe.is_some(), no_probes),
-            ("readinessProbe", container.readiness_probe.is_some(), no_probes),
+            (
+                "livenessProbe",
+                container.liveness_probe.is_some(),
+                no_probes,
+            ),
+            (
+                "readinessProbe",
+                container.readiness_probe.is_some(),
+                no_probes,
+            ),
             ("startupProbe", container.startup_probe.is_some(), no_probes),
             ("restartPolicy", container.restart_policy.is_some(), ends),
-            ("restartPolicyRules", container.restart_policy_rules.is_some(), ends),
-            ("resources.claims", claims.is_some(), "the Pods don't have this claim"),
+            (
+                "restartPolicyRules",
+                container.restart_policy_rules.is_some(),
+                ends,
+            ),
+            (
+                "resources.claims",
+                claims.is_some(),
+                "the Pods don't have this claim",
+            ),
         ];
         let set = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
-        let problems = set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
-        let has_command = container.command.as_ref().is_some_and(|command| !command.is_empty());
+        let problems =
+            set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
+        let has_command = container
+            .command
+            .as_ref()
+            .is_some_and(|command| !command.is_empty());
         let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
-        problems.chain((!has_command).then(|| missing.to_owned())).collect()
+        problems
+            .chain((!has_command).then(|| missing.to_owned()))
+            .collect()
     }
 }

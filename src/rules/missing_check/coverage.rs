@@ -1,0 +1,116 @@
+//! Which places need an image check, and which images are covered by one.
+
+use crate::examination::{Examination, Moment, Place, Role, Start};
+use crate::image::PullPolicy;
+use crate::pod::List;
+use crate::settings::Form;
+
+/// What decides whether the images of a Pod are covered.
+pub(super) struct Coverage<'e, 'o> {
+    examination: &'e Examination<'o>,
+    /// Whether an added check holds up the whole Pod, because it is an image volume.
+    is_with_volumes: bool,
+    /// When the first init container starts. None if the Pod has none.
+    first_init: Option<Moment>,
+    /// When the Pod's work begins: with the app containers. If added checks are image volumes, with the
+    /// first init container, if there is one.
+    work: Moment,
+    /// When the first place starts that needs a check.
+    first_needing: Moment,
+    /// The only app container that is not exempt.
+    only_app: Option<usize>,
+}
+
+impl<'e, 'o> Coverage<'e, 'o> {
+    pub(super) fn of(examination: &'e Examination<'o>) -> Self {
+        let is_with_volumes = examination.settings.image_checks.form == Form::ImageVolume;
+        let first_init = examination
+            .first_init()
+            .and_then(|(_, place)| place.start.moment());
+        let mut apps = apps(examination);
+        let mut coverage = Self {
+            examination,
+            is_with_volumes,
+            first_init,
+            work: first_init
+                .filter(|_| is_with_volumes)
+                .unwrap_or(Moment::APPS),
+            first_needing: Moment::APPS,
+            only_app: apps.next().filter(|_| apps.next().is_none()),
+        };
+        let places = examination.places.iter();
+        let needing = places.filter(|place| place.takes_part() && coverage.needs_check(place));
+        let first = needing.filter_map(|place| place.start.moment()).min();
+        coverage.first_needing = first.unwrap_or(Moment::APPS);
+        coverage
+    }
+
+    /// The index of the first place of an image that needs a check, if the image is not covered.
+    ///
+    /// A check covers its image even if it is too weak: *weak-check* is about such checks. *pull-once*
+    /// may lower a place, so the place doesn't depend on strength: a second run finds the same one.
+    pub(super) fn uncovered(&self, places: &[usize]) -> Option<usize> {
+        let needing = || {
+            let places = self.examination.at(places);
+            places.filter(|(_, place)| self.needs_check(place))
+        };
+        let strongest = needing().map(|(_, place)| place.policy.now).max()?;
+        let mut pulls = self.examination.at(places);
+        if pulls.any(|(_, place)| self.covers(place, strongest)) {
+            return None;
+        }
+        let mut uncovered = needing().filter(|(index, place)| !self.holds_up_all(*index, place));
+        uncovered.next().map(|(index, _)| index)
+    }
+
+    /// Whether a place that takes part needs a check.
+    fn needs_check(&self, place: &Place<'_>) -> bool {
+        if place.role == Role::Check {
+            return false;
+        }
+        let is_after_first_init = self
+            .first_init
+            .is_some_and(|first| place.start.moment() > Some(first));
+        match place.list {
+            List::Containers => true,
+            List::InitContainers => self.is_with_volumes && is_after_first_init,
+            List::Volumes => {
+                let is_of_apps = matches!(place.start, Start::VolumeOfApps { .. });
+                let mut mounting = self.examination.at(&place.mounted_by);
+                self.is_with_volumes
+                    && (is_of_apps || is_after_first_init)
+                    && mounting.any(|(_, container)| container.role != Role::Exempt)
+            }
+            List::EphemeralContainers => false,
+        }
+    }
+
+    /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of the
+    /// places with this image that need a check.
+    fn covers(&self, place: &Place<'_>, strongest: PullPolicy) -> bool {
+        let is_check = place.role == Role::Check;
+        let is_init = place.list == List::InitContainers;
+        // The controller's own checks stand behind the init container that brings their program.
+        let is_early_check =
+            is_check && is_init && place.start.followed_from() <= Some(self.first_needing);
+        (is_check || (is_init && place.policy.now >= strongest))
+            && (place.start.gates(self.work) || is_early_check)
+    }
+
+    /// Whether nothing in the Pod starts before this place, so that it needs no check.
+    fn holds_up_all(&self, index: usize, place: &Place<'_>) -> bool {
+        let is_on_every_app = place.start
+            == Start::VolumeOfApps {
+                is_on_every_app: true,
+            };
+        self.first_init.is_none() && (self.only_app == Some(index) || is_on_every_app)
+    }
+}
+
+/// The indexes of the app containers that are not exempt.
+pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
+    let places = examination.places.iter().enumerate();
+    let apps =
+        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
+    apps.map(|(index, _)| index)
+}
