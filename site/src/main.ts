@@ -59,6 +59,8 @@ let surveyed:
   { source: unknown; summary: Summary; results: Map<string, (Result | undefined)[]> } | undefined;
 /** Counts the surveys, so that a late report of an earlier survey is ignored. */
 let surveys = 0;
+/** Whether the shown workload is drawn in the incident. */
+let isDrawn = false;
 /** The settings of the chosen file, as the page wrote them into the editor. */
 let settingsOfFile: string | undefined;
 /** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
@@ -123,7 +125,7 @@ const surveyView: SurveyView = new SurveyView(byId("survey"), {
 
 const planView = new PlanView(byId("plan"), {
   choose: (index) => void choose(index),
-  draw: (index) => void draw(index),
+  draw: (index) => void draw(index).then(() => byId("start").scrollIntoView({ block: "start" })),
 });
 
 /** The candidates for the files, with the patterns of the files as they are written. */
@@ -390,6 +392,7 @@ async function survey(mine: number) {
   const latest = ++surveys;
   const isLatest = () => mine === round && latest === surveys;
   const { results } = surveyed;
+  surveyView.run();
   const candidates = [candidate(""), ...FILES.map(({ name }) => candidate(name))];
   try {
     await planner.survey(candidates, surveyView.incident, (progress) => {
@@ -405,7 +408,9 @@ async function survey(mine: number) {
     surveyView.end("done");
     showInstall();
     const shownFirst = planView.chosen ?? planView.first;
-    if (shownFirst !== undefined) await choose(shownFirst);
+    if (shownFirst === undefined) return;
+    if (isDrawn) await draw(shownFirst);
+    else await choose(shownFirst);
   } catch (error) {
     if (isLatest()) endSurvey(error);
   }
@@ -463,6 +468,7 @@ async function choose(index: number) {
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || mine !== round) return;
   planView.chosen = index;
+  isDrawn = false;
   registry.replace({});
   await show(mine, item);
 }
@@ -473,6 +479,7 @@ async function draw(index: number) {
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || !settings || mine !== round) return;
   planView.chosen = index;
+  isDrawn = true;
   const { incident } = surveyView;
   let healthy = await evaluated(item, settings, {});
   const made = podRequest(healthy);
@@ -488,7 +495,6 @@ async function draw(index: number) {
   );
   start.choices = choicesFor(incident, healthy.names);
   await show(mine, item);
-  byId("start").scrollIntoView({ block: "start" });
 }
 
 /** The answers of registries in an incident, for the images of which it changes the answer. */

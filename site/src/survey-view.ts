@@ -95,7 +95,7 @@ export class SurveyView {
       this.#problems,
       h(
         "div",
-        { class: "incident", role: "group", "aria-label": "The incident" },
+        { class: "incident", role: "group", "aria-label": "What happens" },
         h("span", {}, "While"),
         this.#what,
         this.#name,
@@ -157,7 +157,7 @@ export class SurveyView {
     this.#status.textContent = `Reading ${name}…`;
     this.#close.hidden = !closable;
     this.section.hidden = false;
-    this.#run();
+    this.run();
     this.#show();
   }
 
@@ -170,19 +170,18 @@ export class SurveyView {
   }
 
   /** Shows that a survey runs. */
-  #run() {
+  run() {
     this.#isDone = false;
     this.#bar.removeAttribute("value");
     this.#bar.hidden = this.#stop.hidden = false;
     for (const button of this.#saving) button.disabled = true;
   }
 
-  /** Shows the rows of a survey that runs. `part` of it is done. */
+  /** Shows the rows. `part` of them is done. */
   progress(rows: FileRow[], part: number) {
-    if (this.#isDone) this.#run();
     this.#rows = rows;
     this.#bar.value = part;
-    this.#status.textContent = this.#words();
+    if (!this.#isDone) this.#status.textContent = this.#words();
     this.#show();
   }
 
