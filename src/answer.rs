@@ -9,7 +9,7 @@ mod sentences;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-use self::change::Changes;
+use self::change::changes;
 pub(crate) use self::edit::{Edit, apply};
 use self::sentences::Warnings;
 use crate::examination::{Effect, Examination, Finding, Place};
@@ -99,9 +99,9 @@ pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<
     let is_pod = examination.request.operation != Operation::Template;
     let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired {
-        Changes::of(examination)
+        changes(examination)
     } else {
-        Changes::default()
+        Vec::new()
     };
     let warnings = Warnings::of(examination, &findings, is_repaired);
     let annotations = audit_annotations::annotations(examination, &findings, &changes);

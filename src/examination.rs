@@ -37,8 +37,8 @@ pub(crate) struct Examination<'o> {
     pub(crate) places: Vec<Place<'o>>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Findings<'o>,
-    /// The lookups that failed or were not made: the normalised image and what was done about it, and
-    /// why there is no answer.
+    /// The lookups that failed or were not made: the image as the host is asked for it and what was done
+    /// about it, and why there is no answer.
     pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
     /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,

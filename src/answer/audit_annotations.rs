@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Judged;
-use super::change::Changes;
+use super::change::Change;
 use super::json_list::{LIST_MAX, joined, json};
 use crate::examination::{Examination, Rule, Subject};
-use crate::image::PullPolicy;
 use crate::lookup::Class;
 use crate::settings::Action;
 use crate::shown::shown;
@@ -18,7 +17,7 @@ use crate::shown::shown;
 pub(super) fn annotations(
     examination: &Examination<'_>,
     findings: &[Judged<'_, '_>],
-    changes: &Changes<'_, '_>,
+    changes: &[Change<'_>],
 ) -> HashMap<String, String> {
     let of_findings = findings
         .iter()
@@ -40,8 +39,8 @@ pub(super) fn annotations(
         ),
         (
             "changes",
-            changes.count(),
-            joined(changes.entries(), changes.count(), 0, LIST_MAX),
+            changes.len(),
+            joined(changes.iter().map(json), changes.len(), 0, LIST_MAX),
         ),
         (
             "lookups",
@@ -77,13 +76,13 @@ impl<'f> FindingEntry<'f> {
             Subject::Image(expected) => (
                 place.list.image_path(),
                 Some(place.shown_image()),
-                expected.as_deref(),
+                expected.as_deref().map(shown),
             ),
-            Subject::Check(expected) => (place.list.image_path(), None, Some(&**expected)),
+            Subject::Check(expected) => (place.list.image_path(), None, Some(Cow::from(expected))),
             Subject::PullPolicy(expected) => (
                 place.list.policy_path(),
                 policy.map(Cow::from),
-                expected.map(PullPolicy::as_str),
+                expected.map(|policy| policy.as_str().into()),
             ),
         };
         Self {
@@ -92,7 +91,7 @@ impl<'f> FindingEntry<'f> {
             container: shown(&place.name),
             image: place.shown_image(),
             found,
-            expected: expected.map(shown),
+            expected,
         }
     }
 }

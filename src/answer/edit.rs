@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::change::Changes;
+use super::change::Change;
 use super::pod_annotations::annotations;
 use crate::examination::{Examination, Place};
 use crate::pod::List;
@@ -30,7 +30,7 @@ pub(crate) enum Edit {
 /// inserted last, because that moves other entries.
 pub(super) fn edits(
     examination: &Examination<'_>,
-    changes: &Changes<'_, '_>,
+    changes: &[Change<'_>],
     warnings: &[String],
 ) -> Vec<Edit> {
     let mut edits = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn edits(
         let annotations = annotations(changes, warnings, &examination.metadata);
         edits.extend(annotations.map(|(key, value)| Edit::Annotate { key, value }));
     }
-    if changes.count() == 0 {
+    if changes.is_empty() {
         return edits;
     }
     let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::change::Changes;
+use super::change::Change;
 use super::json_list::{LIST_MAX, joined, json};
 use crate::request::Metadata;
 
@@ -22,12 +22,12 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The annotations to write. One that would stay as it is, or for which the others leave no room, is left out.
 pub(super) fn annotations(
-    changes: &Changes<'_, '_>,
+    changes: &[Change<'_>],
     warnings: &[String],
     metadata: &Metadata<'_>,
 ) -> impl Iterator<Item = (&'static str, String)> {
     let mut written = Vec::new();
-    if changes.count() == 0 && warnings.is_empty() {
+    if changes.is_empty() && warnings.is_empty() {
         return written.into_iter();
     }
     let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
@@ -62,17 +62,17 @@ fn size(key: &str, value: Option<&str>) -> usize {
 
 /// The record of these changes. None if there are none, or no room for one. The entries of an earlier record come last, so
 /// that a forged record can't take the room of the new entries.
-fn record(changes: &Changes<'_, '_>, metadata: &Metadata<'_>, room: usize) -> Option<String> {
-    if changes.count() == 0 {
+fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
+    if changes.is_empty() {
         return None;
     }
     let earlier = metadata
         .annotation(CHANGES_ANNOTATION)
         .and_then(earlier_record);
     let (earlier, more) = earlier.unwrap_or_default();
-    let count = changes.count().saturating_add(earlier.len());
+    let count = changes.len().saturating_add(earlier.len());
     joined(
-        changes.entries().chain(earlier),
+        changes.iter().map(json).chain(earlier),
         count,
         more,
         room.min(LIST_MAX),

@@ -150,33 +150,27 @@ impl<'o> Place<'o> {
     }
 
     /// An image check that this policy adds for the image of this place.
-    pub(crate) fn check(
-        &self,
-        list: List,
-        index: usize,
-        name: String,
-        policy: PullPolicy,
-        start: Start,
-    ) -> Self {
+    pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy) -> Self {
         Self {
             list,
             origin: Origin::Added { index },
             name: name.into(),
             is_native_sidecar: false,
-            is_examined: true,
-            stored_image: None,
             role: Role::Check,
             mounts: Vec::new(),
-            start,
+            start: match list {
+                List::InitContainers => Start::Init(index),
+                // No rule asks when an added volume is pulled.
+                _ => Start::None,
+            },
             mounted_by: Vec::new(),
-            reference: self.reference,
-            settings: self.settings,
             image: Field {
                 changed_by: None,
                 ..self.image.clone()
             },
             policy: Field::new(policy),
             sets_policy: false,
+            ..self.clone()
         }
     }
 
@@ -228,14 +222,6 @@ impl<'o> Place<'o> {
     /// Whether it is an init container that ends before the next container starts.
     pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
-    }
-
-    /// The volumes that the container mounts, without those that it uses as devices.
-    pub(crate) fn mounted_volumes(&self) -> impl Iterator<Item = &'o str> {
-        self.mounts
-            .iter()
-            .filter(|mount| !mount.is_device)
-            .map(|mount| mount.volume)
     }
 
     /// The image now, in the form in which images are compared: `:latest` is added to a reference that

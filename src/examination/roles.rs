@@ -22,11 +22,15 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
         };
         container.role = role(container, settings, container.ends());
     }
+    if volumes.is_empty() {
+        return;
+    }
     let apps = containers.iter().filter(|place| is_app(place)).count();
     let mut mounting = mounting(containers);
     for volume in volumes {
         let mounted_by = mounting.remove(&*volume.name).unwrap_or_default();
-        let mounting: Vec<&Place<'_>> = at(containers, &mounted_by).collect();
+        let container = |index: &usize| containers.get(*index);
+        let mounting: Vec<&Place<'_>> = mounted_by.iter().filter_map(container).collect();
         volume.start = match mounting.first() {
             None => Start::None,
             Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index()),
@@ -61,13 +65,6 @@ fn is_app(place: &Place<'_>) -> bool {
     place.list == List::Containers && place.role != Role::Exempt
 }
 
-fn at<'p, 'o>(
-    places: &'p [Place<'o>],
-    indexes: &'p [usize],
-) -> impl Iterator<Item = &'p Place<'o>> {
-    indexes.iter().filter_map(|index| places.get(*index))
-}
-
 /// The indexes of the init containers and app containers that mount each volume, in their order.
 fn mounting<'o>(containers: &[Place<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
     let mut mounting: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -75,8 +72,8 @@ fn mounting<'o>(containers: &[Place<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
         if container.start == Start::None {
             continue;
         }
-        for volume in container.mounted_volumes() {
-            let containers = mounting.entry(volume).or_default();
+        for mount in &container.mounts {
+            let containers = mounting.entry(mount.volume).or_default();
             // A container may mount a volume several times.
             if containers.last() != Some(&index) {
                 containers.push(index);

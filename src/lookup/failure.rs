@@ -189,32 +189,51 @@ const NO_MESSAGE: &str = "OCI API error: ]";
 /// Words in the message of a registry. The first of the list that a message contains decides its cause.
 /// They come from messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and
 /// Artifact Registry.
-const WORDS: [(&str, Cause); 25] = [
-    ("rate limit", Cause::RateLimited),
-    ("too many requests", Cause::RateLimited),
-    ("toomanyrequests", Cause::RateLimited),
-    ("rate exceeded", Cause::RateLimited),
-    ("quota exceeded", Cause::RateLimited),
-    ("limit exceeded", Cause::RateLimited),
-    ("retry-after", Cause::RateLimited),
-    ("not authorized", Cause::Denied),
-    ("not have permission", Cause::Denied),
-    ("may require 'docker login'", Cause::Denied),
-    ("manifest unknown", Cause::NotFound),
-    ("not known to registry", Cause::NotFound),
-    ("not known to the registry", Cause::NotFound),
-    ("name unknown", Cause::NotFound),
-    ("not found", Cause::NotFound),
-    ("does not exist", Cause::NotFound),
-    ("was deleted", Cause::NotFound),
-    ("failed to fetch \"", Cause::NotFound),
-    ("access to the resource is denied", Cause::Denied),
-    ("unauthorized", Cause::Denied),
-    ("authentication required", Cause::Denied),
-    ("unauthenticated request", Cause::Denied),
-    ("authorization token has expired", Cause::Denied),
-    ("denied", Cause::Denied),
-    ("forbidden", Cause::Denied),
+const WORDS: [(Cause, &[&str]); 4] = [
+    (
+        Cause::RateLimited,
+        &[
+            "rate limit",
+            "too many requests",
+            "toomanyrequests",
+            "rate exceeded",
+            "quota exceeded",
+            "limit exceeded",
+            "retry-after",
+        ],
+    ),
+    (
+        Cause::Denied,
+        &[
+            "not authorized",
+            "not have permission",
+            "may require 'docker login'",
+        ],
+    ),
+    (
+        Cause::NotFound,
+        &[
+            "manifest unknown",
+            "not known to registry",
+            "not known to the registry",
+            "name unknown",
+            "not found",
+            "does not exist",
+            "was deleted",
+            "failed to fetch \"",
+        ],
+    ),
+    (
+        Cause::Denied,
+        &[
+            "unauthorized",
+            "authentication required",
+            "unauthenticated request",
+            "authorization token has expired",
+            "denied",
+            "forbidden",
+        ],
+    ),
 ];
 
 /// The cause in a host's error text, and the HTTP status. The phrase that comes first decides, because the
@@ -253,7 +272,8 @@ fn read_message(text: &str) -> Cause {
     }
     let line = text.lines().next().unwrap_or_default();
     let message = line.to_ascii_lowercase().replace('_', " ");
+    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     let mut words = WORDS.into_iter();
-    let found = words.find(|(word, _)| message.contains(word));
-    found.map_or(Cause::Unknown, |(_, cause)| cause)
+    let found = words.find(|(_, words)| says(words));
+    found.map_or(Cause::Unknown, |(cause, _)| cause)
 }

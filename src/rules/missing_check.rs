@@ -129,28 +129,26 @@ fn checks<'o>(
     uncovered: &[Uncovered],
 ) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
     let made = Made::of(examination)?;
-    let (list, first, mounted_by) = made.position();
     let mut checks = Vec::new();
-    for ((index, image), name) in (first..).zip(uncovered).zip(free_names(examination)) {
-        let Some(place) = examination.places.get(image.place) else {
-            continue;
-        };
-        checks.push(place.check(list, index, name, image.policy, made.start(index)));
+    let images = (made.first..).zip(uncovered);
+    for ((index, image), name) in images.zip(free_names(examination)) {
+        if let Some(place) = examination.places.get(image.place) {
+            checks.push(place.check(made.list, index, name, image.policy));
+        }
     }
     let mut mounts: Vec<Value> = Vec::new();
-    if list == List::Volumes {
+    if made.list == List::Volumes {
         mounts.extend(checks.iter().map(mount));
     }
-    if size_of_entries(&made, &checks).saturating_add(size_of_mounts(&mounts, mounted_by.len()))
-        > ADDITIONS_MAX
-    {
+    let size_of_mounts = size_of_mounts(&mounts, made.mounted_by.len());
+    if size_of_entries(&made, &checks).saturating_add(size_of_mounts) > ADDITIONS_MAX {
         return Err(WhyNot::TooLarge);
     }
     let additions = Additions {
-        list,
-        first,
+        list: made.list,
+        first: made.first,
         entries: checks.iter().map(|check| made.entry(check)).collect(),
-        mounting: mounted_by.to_vec(),
+        mounting: made.mounted_by,
         mounts,
     };
     Ok((additions, checks))

@@ -30,24 +30,24 @@ fn stale(examination: &Examination<'_>) -> Vec<usize> {
     if !examination.has_checks() {
         return stale;
     }
-    let mut used: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let (mut before, mut now): (BTreeSet<Cow<'_, str>>, BTreeSet<Cow<'_, str>>) =
+        Default::default();
     for place in &examination.places {
         if place.role != Role::Check {
-            used.insert(place.same_image_before());
-            used.insert(place.same_image());
+            before.insert(place.same_image_before());
+            now.insert(place.same_image());
         }
     }
     for (index, place) in examination.places.iter().enumerate() {
         if place.role == Role::Check {
-            let (before, now) = (place.same_image_before(), place.same_image());
+            let image = place.same_image();
             // *registry* may have pinned the check, beside an exempt place that keeps its tag.
-            let tag = now.split_once('@').map(|(tag, _)| tag);
-            let images = [Some(&*before), Some(&*now), tag];
-            if !images
-                .into_iter()
-                .flatten()
-                .any(|image| used.contains(image))
-            {
+            let tag = image.split_once('@').map(|(tag, _)| tag);
+            let is_used = before.contains(&place.same_image_before())
+                || before.contains(&image)
+                || now.contains(&image)
+                || tag.is_some_and(|tag| now.contains(tag));
+            if !is_used {
                 stale.push(index);
             }
         }

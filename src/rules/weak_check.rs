@@ -73,10 +73,8 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
             checks.insert(&*place.name, (*index, place));
         } else {
             let pull = (place.policy.now, Reverse(*index));
-            pulls
-                .entry(apps)
-                .and_modify(|strongest| *strongest = pull.max(*strongest))
-                .or_insert(pull);
+            let strongest = pulls.entry(apps).or_insert(pull);
+            *strongest = pull.max(*strongest);
         }
     }
     let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
@@ -84,16 +82,14 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
         let first = apps
             .first()
             .and_then(|index| examination.places.get(*index));
-        let volumes = first.into_iter().flat_map(Place::mounted_volumes);
-        for (check, volume) in volumes.filter_map(|volume| checks.get(volume)) {
-            if apps
-                .iter()
-                .all(|app| volume.mounted_by.binary_search(app).is_ok())
-            {
-                strongest
-                    .entry(*check)
-                    .and_modify(|other| *other = pull.max(*other))
-                    .or_insert(pull);
+        for mount in first.map_or(&[][..], |app| &app.mounts) {
+            let Some((check, volume)) = checks.get(mount.volume) else {
+                continue;
+            };
+            let mut apps = apps.iter();
+            if apps.all(|app| volume.mounted_by.binary_search(app).is_ok()) {
+                let strongest = strongest.entry(*check).or_insert(pull);
+                *strongest = pull.max(*strongest);
             }
         }
     }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use cel::{Context, Env, Program};
 use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate;
-use oci_spec::image::ImageIndex;
 use serde_json::{Value, json};
 
 use super::strings;
@@ -176,10 +175,6 @@ impl Client for Registries {
         let mut hasher = DefaultHasher::new();
         image.hash(&mut hasher);
         Ok(format!("sha256:{:064x}", hasher.finish()))
-    }
-
-    fn index(&mut self, _: &str) -> Result<Option<ImageIndex>, String> {
-        Ok(None)
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use consistent_pull_policy_promises::answers::{HOST_SECRET, MANIFEST_DIGEST};
-use consistent_pull_policy_promises::policy::{Native, Policy};
+use consistent_pull_policy_promises::policy::{Native, Policy, payload};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -67,9 +67,9 @@ impl<P: Policy> Host for P {
             });
         }
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let payload = json!({"request": case.request, "settings": case.settings}).to_string();
+        let payload = payload(&case.request, &case.settings);
         let answer = self
-            .validate(payload.as_bytes(), case.registries.host(&calls))
+            .validate(&payload, case.registries.host(&calls))
             .map_err(|error| anyhow!(error))?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let calls = calls.lock().unwrap_or_else(PoisonError::into_inner).clone();

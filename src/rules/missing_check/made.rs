@@ -7,29 +7,23 @@ use serde_json::{Value, json};
 use super::coverage::apps;
 use super::init_container::fields;
 use super::why_not::WhyNot;
-use crate::examination::{Examination, Place, Start};
+use crate::examination::{Examination, Place};
 use crate::pod::List;
 use crate::settings::{Coverage, Form};
 
 /// The folder in which this policy mounts check volumes.
 pub(super) const MOUNT_FOLDER: &str = "/.imagecheck/";
 
-/// What added checks are made of.
-pub(super) enum Made {
-    /// They are init containers with these fields, and with their own name, image and pull policy.
-    InitContainers {
-        /// The index of the first of them.
-        first: usize,
-        fields: Box<Container>,
-    },
-    /// They are image volumes.
-    Volumes {
-        /// The index of the first of them.
-        first: usize,
-        /// The indexes of the places that mount them.
-        mounted_by: Vec<usize>,
-        start: Start,
-    },
+/// What added checks are made of, and where they stand.
+pub(super) struct Made {
+    /// The list that gets them.
+    pub(super) list: List,
+    /// The index of the first of them in this list.
+    pub(super) first: usize,
+    /// The fields of init containers, without their own names, images and pull policies.
+    fields: Box<Container>,
+    /// The indexes of the places that mount them, if they are image volumes.
+    pub(super) mounted_by: Vec<usize>,
 }
 
 impl Made {
@@ -45,54 +39,39 @@ impl Made {
         if examination.spec.asks_for_windows() {
             return Err(WhyNot::Windows);
         }
-        if settings.form == Form::InitContainer {
-            let (fields, first) = fields(examination)?;
-            let fields = Box::new(fields);
-            return Ok(Self::InitContainers { first, fields });
+        match settings.form {
+            Form::InitContainer => Self::init_containers(examination),
+            Form::ImageVolume => Self::volumes(examination),
         }
-        if let Some(field) = examination.spec.refuses_image_volumes() {
-            return Err(WhyNot::NoImageVolumes { beside: field });
-        }
-        let volumes = examination.spec.entries(List::Volumes);
-        let first = volumes.map_or(0, <[_]>::len);
-        // On the first init container, nothing starts before the volumes are pulled.
-        let (mounted_by, start) = if let Some((index, place)) = examination.first_init() {
-            (vec![index], Start::VolumeOfInit(place.index()))
-        } else {
-            let is_on_every_app = true;
-            (
-                apps(examination).collect(),
-                Start::VolumeOfApps { is_on_every_app },
-            )
-        };
-        if mounted_by.is_empty() {
-            return Err(WhyNot::NoCarrier);
-        }
-        Ok(Self::Volumes {
+    }
+
+    fn init_containers(examination: &Examination<'_>) -> Result<Self, WhyNot> {
+        let (fields, first) = fields(examination)?;
+        Ok(Self {
+            list: List::InitContainers,
             first,
-            mounted_by,
-            start,
+            fields: Box::new(fields),
+            mounted_by: Vec::new(),
         })
     }
 
-    /// The list that gets the checks, the index of the first of them, and the indexes of the places that
-    /// mount them.
-    pub(super) fn position(&self) -> (List, usize, &[usize]) {
-        match self {
-            Self::InitContainers { first, .. } => (List::InitContainers, *first, &[]),
-            Self::Volumes {
-                first, mounted_by, ..
-            } => (List::Volumes, *first, mounted_by),
+    fn volumes(examination: &Examination<'_>) -> Result<Self, WhyNot> {
+        if let Some(field) = examination.spec.refuses_image_volumes() {
+            return Err(WhyNot::NoImageVolumes { beside: field });
         }
-    }
-
-    /// When checks are pulled that stand at this index of their list.
-    pub(super) const fn start(&self, index: usize) -> Start {
-        match self {
-            // Only app containers need such a check, and they start after every init container.
-            Self::InitContainers { .. } => Start::Init(index),
-            Self::Volumes { start, .. } => *start,
+        // On the first init container, nothing starts before the volumes are pulled.
+        let first_init = examination.first_init().map(|(index, _)| vec![index]);
+        let mounted_by = first_init.unwrap_or_else(|| apps(examination).collect());
+        if mounted_by.is_empty() {
+            return Err(WhyNot::NoCarrier);
         }
+        let volumes = examination.spec.entries(List::Volumes);
+        Ok(Self {
+            list: List::Volumes,
+            first: volumes.map_or(0, <[_]>::len),
+            fields: Box::default(),
+            mounted_by,
+        })
     }
 
     /// The entry of a check.
@@ -103,21 +82,19 @@ impl Made {
         let name = check.name.to_string();
         let image = Some(check.image.now.to_string());
         let policy = Some(check.policy.now.as_str().to_owned());
-        match self {
-            Self::InitContainers { fields, .. } => to_value(Container {
-                name,
-                image,
-                image_pull_policy: policy,
-                ..Container::clone(fields)
-            }),
-            Self::Volumes { .. } => {
-                let source = ImageVolumeSource {
-                    reference: image,
-                    pull_policy: policy,
-                };
-                json!({"name": name, "image": source})
-            }
+        if self.list == List::Volumes {
+            let source = ImageVolumeSource {
+                reference: image,
+                pull_policy: policy,
+            };
+            return json!({"name": name, "image": source});
         }
+        to_value(Container {
+            name,
+            image,
+            image_pull_policy: policy,
+            ..Container::clone(&self.fields)
+        })
     }
 }
 

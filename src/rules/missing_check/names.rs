@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::made::MOUNT_FOLDER;
 use crate::examination::Examination;
+use crate::json::{lenient_list, lenient_string};
 use crate::settings::Form;
 
 /// The free names: no container and no volume has them. If added checks are volumes, no container mounts
@@ -19,17 +22,22 @@ pub(super) fn free_names<'e>(
     let mut take = |name: &str| taken.extend(name.strip_prefix(prefix).and_then(number));
     for place in &examination.places {
         take(&place.name);
-        for mount in place
-            .mounts
-            .iter()
-            .filter(|_| settings.form == Form::ImageVolume)
-        {
-            take(mount.path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
+        if settings.form == Form::ImageVolume {
+            let mounts = place.mounts.iter().map(|mount| mount.path);
+            for path in mounts.chain(place.entry().into_iter().flat_map(device_paths)) {
+                take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
+            }
         }
     }
     examination.spec.volume_names().for_each(take);
     let free = (0_usize..).filter(move |number| !taken.contains(number));
     free.map(move |number| format!("{prefix}{number}"))
+}
+
+/// The paths at which a container sees the volumes that it uses as devices.
+fn device_paths(container: &Value) -> impl Iterator<Item = &str> {
+    let devices = lenient_list(container, "volumeDevices").iter();
+    devices.filter_map(|device| lenient_string(device, "devicePath"))
 }
 
 /// A number as this policy writes it. `imagecheck-007` doesn't take the number 7.

@@ -30,8 +30,8 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
             Action::Reject
         }
     };
-    let name = image.reference.normalised();
-    examination.failed_lookups.insert((name, done), failure);
+    let asked = image.reference.with_version(&image.reference.repository());
+    examination.failed_lookups.insert((asked, done), failure);
 }
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where

@@ -75,6 +75,27 @@ pub fn accepts_settings(policy: &dyn Policy, settings: &Value) -> Result<(), Str
     Err(format!("the settings are refused: {}", answer["message"]))
 }
 
+/// The payload of `validate`. A host reads a request with types, so it leaves out each field that is
+/// null. It sends the objects as they are.
+#[must_use]
+pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
+    const AS_THEY_ARE: [&str; 3] = ["object", "oldObject", "options"];
+    let mut request = request.clone();
+    for (key, value) in request.as_object_mut().into_iter().flatten() {
+        if !AS_THEY_ARE.contains(&key.as_str())
+            && let Value::Object(fields) = value
+        {
+            fields.retain(|_, value| !value.is_null());
+        }
+    }
+    if let Value::Object(fields) = &mut request {
+        fields.retain(|_, value| !value.is_null());
+    }
+    json!({"request": request, "settings": settings})
+        .to_string()
+        .into_bytes()
+}
+
 /// Runs this policy on a case.
 ///
 /// # Errors
@@ -95,8 +116,7 @@ pub fn observe(policy: &dyn Policy, case: &Case) -> Result<Observed, String> {
             answer.map(|answer| answer.to_string().into_bytes())
         })
     };
-    let payload = json!({"request": case.request, "settings": case.settings}).to_string();
-    let answer = policy.validate(payload.as_bytes(), host)?;
+    let answer = policy.validate(&payload(&case.request, &case.settings), host)?;
     let answer = serde_json::from_slice(&answer).map_err(|error| format!("answer: {error}"))?;
     let calls = std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Observed { answer, calls })

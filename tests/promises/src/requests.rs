@@ -34,8 +34,8 @@ pub(crate) fn is_pod_create(request: &Value) -> bool {
     is_pod(request) && request["operation"] == "CREATE" && text(&request["subResource"]).is_empty()
 }
 
-/// Whether an object has a `spec` in which every container and volume is an object, and every image has its type, and
-/// whether its annotations are an object.
+/// Whether an object has a `spec` in which every container, mount and volume is an object, and every
+/// image has its type, and whether its annotations are an object.
 pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
     let spec = &object["spec"];
     let has_shape = |list: &str, entry: &Value| {
@@ -45,7 +45,11 @@ pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
         } else {
             image.is_string()
         };
-        entry.is_object() && (is_image || image.is_null())
+        let mounts = &entry["volumeMounts"];
+        let has_mounts = list == "volumes"
+            || mounts.is_null()
+            || mounts.is_array() && elements(entry, "volumeMounts").iter().all(Value::is_object);
+        entry.is_object() && (is_image || image.is_null()) && has_mounts
     };
     let is_list = |list: &&str| {
         let is_there = spec[*list].is_array() || spec[*list].is_null();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::number;
 use consistent_pull_policy_promises::generate::{any_shape, bytes, case};
-use consistent_pull_policy_promises::policy::{HostCall, Native, Policy, observe};
+use consistent_pull_policy_promises::policy::{HostCall, Native, Policy, observe, payload};
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// If the types of `k8s_openapi` can read a Pod, these types can also read the Pod that this policy
 /// returns.
@@ -45,8 +45,7 @@ fn any_shape_gets_an_answer() {
         let mut request = case.request.clone();
         request["object"] = any_shape(&request["object"], &bytes(24, number));
         for settings in [&case.settings, &settings] {
-            let payload = json!({"request": request, "settings": settings}).to_string();
-            let answer = Native.validate(payload.as_bytes(), Arc::clone(&host));
+            let answer = Native.validate(&payload(&request, settings), Arc::clone(&host));
             let answer: Value =
                 serde_json::from_slice(&answer.expect("an answer")).expect("the answer is JSON");
             assert!(!answer.to_string().contains("h0st-s3cret"), "{answer}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Answered, Kept, OfAnswer, hold};
 use crate::answers::Failure;
-use crate::image::{PullPolicy, Reference, compared_host, shared_name};
+use crate::image::{PullPolicy, Reference, compared_host, has_two_readings, shared_name};
 use crate::json::text;
 use crate::requests::template_path;
 use crate::settings::Settings;
@@ -99,15 +99,10 @@ fn asks_only_for_always(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// An image is not asked for if nodes and the policy server would read its host in different ways:
-/// upper case in a first part that has neither a dot nor a colon.
+/// An image is not asked for if nodes and the policy server would read its host in different ways.
 fn asks_only_clear_names(answered: &Answered) -> Kept {
-    let is_clear = |image: &str| {
-        let first = image.split('/').next().unwrap_or_default();
-        first.contains(['.', ':']) || !first.contains(char::is_uppercase)
-    };
     let mut calls = answered.observed.calls.iter();
-    let other = calls.find(|image| !is_clear(image));
+    let other = calls.find(|image| has_two_readings(image));
     hold(other.is_none(), || format!("{other:?}"))
 }
 

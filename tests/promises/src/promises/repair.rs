@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lookups::is_looked_up;
 use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid, warnings};
-use crate::image::{PullPolicy, Reference, is_image_id, on_node, shared_name};
+use crate::image::{PullPolicy, Reference, has_two_readings, is_image_id, on_node, shared_name};
 use crate::json::text;
 use crate::words::{Place, Pod};
 
@@ -201,6 +201,7 @@ fn always_is_pinned(repaired: &Repaired) -> Kept {
             && !place.has_digest()
             && !is_image_id(place.image)
             && is_looked_up(settings, place.image)
+            && !has_two_readings(place.image)
             && !repaired.failed_with(None, place)
     });
     hold(tag.is_none(), || format!("{tag:?}"))
@@ -239,18 +240,21 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is stale if no place that is no image check has its image, neither as it came in nor now. An
-/// exempt place keeps the tag that its check had before a digest was written into the check.
+/// A check is stale if no place that is no image check has its image, neither as it came in nor now. Of a
+/// check with a tag and a digest, no place has the tag either.
 fn finds_stale_checks(repaired: &Repaired) -> Kept {
     let findings = repaired.observed.list("findings");
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
-    let used = |pod: &Pod, check: &Place| {
+    let has = |pod: &Pod, is_it: &dyn Fn(&Place) -> bool| {
         let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
-        others
-            .any(|place| place.is_same_image(check) || (place.is_exempt && place.has_tag_of(check)))
+        others.any(is_it)
     };
     let stale = repaired.pairs().filter(|(old, new)| {
-        repaired.new.is_check(new) && !used(&repaired.old, old) && !used(&repaired.new, new)
+        let was_used = has(&repaired.old, &|place| place.is_same_image(old));
+        let is_used = has(&repaired.new, &|place| {
+            place.is_same_image(new) || place.has_tag_of(new)
+        });
+        repaired.new.is_check(new) && !was_used && !is_used
     });
     let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
     let of_rule = findings
