@@ -1,9 +1,10 @@
 //! Compares what came out with what a row expects. Both are kept as a row writes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use consistent_pull_policy_promises::answers::MANIFEST_DIGEST;
+use consistent_pull_policy_promises::image::Reference;
 use consistent_pull_policy_promises::kubelet::{self, Surroundings};
 use serde_json::{Map, Value, json};
 
@@ -187,11 +188,18 @@ impl Row {
     }
 }
 
-/// How a Pod starts in some surroundings, by the kubelet in miniature: with every image, without any, and without each one
-/// if there are few.
+/// How a Pod starts in some surroundings, by the kubelet in miniature: with every image, without
+/// any, without those of each registry, and without each one if there are few.
 fn starts(spec: &Value) -> Option<Value> {
     let images = kubelet::images(spec)?;
+    let mut by_registry = BTreeMap::<String, BTreeSet<String>>::new();
+    for image in &images {
+        let registry = Reference::parse(image)?.registry;
+        let of_registry = by_registry.entry(registry).or_default();
+        of_registry.insert(image.clone());
+    }
     let mut missing = vec![BTreeSet::new(), images.clone()];
+    missing.extend(by_registry.into_values());
     if images.len() <= 8 {
         missing.extend(images.into_iter().map(|image| BTreeSet::from([image])));
     }
