@@ -84,8 +84,8 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
         let first = apps
             .first()
             .and_then(|index| examination.places.get(*index));
-        for mount in first.map_or(&[][..], |app| &app.mounts) {
-            let Some((check, volume)) = checks.get(mount.volume) else {
+        for volume in first.map_or(&[][..], |app| &app.volumes) {
+            let Some((check, volume)) = checks.get(volume) else {
                 continue;
             };
             let mut apps = apps.iter();
