@@ -1,5 +1,5 @@
-{{/* Checks of the whole settings: those that the schema of a part can't make. The module makes the same checks, but
-     only when a policy server starts with the settings. */}}
+{{/* Checks of the whole settings: those that the schema of a part can't make. The module makes the
+     same checks, but only when a policy server starts with the settings. */}}
 {{- define "consistent-pull-policy.check" }}
   {{- $problems := list }}
   {{- $imageChecks := .imageChecks | default dict }}
