@@ -178,7 +178,7 @@ page_block() {
     inside && substr($0, indent) == "```" { inside = wanted = 0 }
     wanted { print substr($0, indent); printed = 1 }
     END { exit !printed }
-  ' docs/install.md || { echo "docs/operations.md has no such block: $*" >&2 && false; }
+  ' docs/install.md || { echo "docs/install.md has no such block: $*" >&2 && false; }
 }
 
 # acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/install.md. The
