@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
+import { readFiles } from "./src/selection.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -30,10 +31,24 @@ function built(): Plugin {
   };
 }
 
+/** Reads the example files once: an expression that the page doesn't know ends the build. */
+function examples(): Plugin {
+  const folder = file("../examples/");
+  return {
+    name: "examples",
+    buildStart() {
+      const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+      readFiles(
+        Object.fromEntries(names.map((name) => [name, readFileSync(folder + name, "utf8")])),
+      );
+    },
+  };
+}
+
 export default defineConfig({
   // The page works below any path: GitHub Pages serves a project below its name.
   base: "./",
-  plugins: [built()],
+  plugins: [built(), examples()],
   build: {
     target: "es2022",
     assetsInlineLimit: 0,

@@ -1,10 +1,16 @@
 /** This policy's operations `validate` and `validate_settings`, as policy-server calls them. */
 
 import { imagesOf, type PullPolicy } from "./defaults.ts";
-import { call, GuestError, type HostCall } from "./host.ts";
+import { call, Guest, GuestError, type HostCall } from "./host.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type AdmissionRequest, type Item, podSpec, withServerDefaults } from "./objects.ts";
-import { type Exchange, registryHost, type Table } from "./registry.ts";
+import {
+  DEFAULT_ENTRY,
+  type Exchange,
+  registriesOf,
+  registryHost,
+  type Table,
+} from "./registry.ts";
 
 /** The answer of this policy to a request. */
 export type Answer = {
@@ -24,10 +30,15 @@ export type Evaluation = {
   asked: Exchange[];
   /** The images of the object that can't be parsed. */
   invalid: string[];
+  /** The normalised names of its other images, if registries can be asked for them. */
+  names: Record<string, string>;
 };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+/** The module, whose every call gets a fresh instance, or an instance for several calls. */
+export type Runs = WebAssembly.Module | Guest;
 
 /** Evaluates an item. The answers of registries come from `table`. */
 export function evaluate(
@@ -36,44 +47,72 @@ export function evaluate(
   settings: JsonObject,
   table: Table,
 ): Evaluation {
-  const defaultOf = (image: string) => serverDefault(module, image);
-  const item = withServerDefaults(written, (image) => defaultOf(image) ?? "IfNotPresent");
+  const item = asStored(module, written);
   const asked: Exchange[] = [];
-  const answer = answerOf(module, item.request, settings, registryHost(table, asked));
+  const registries = registriesOf(table);
+  const answer = answerOf(module, item.request, settings, registryHost(registries, asked));
   const images = imagesOf(podSpec(item.request["object"]));
-  return { item, answer, asked, invalid: images.filter((image) => !defaultOf(image)) };
+  const names = images.flatMap((image) => {
+    const name = factsOf(module, image)?.name;
+    return name === undefined ? [] : [[image, name]];
+  });
+  return {
+    ...{ item, answer, asked, names: Object.fromEntries(names) },
+    invalid: images.filter((image) => !factsOf(module, image)),
+  };
 }
 
-const serverDefaults = new Map<string, PullPolicy | undefined>();
+/** The item with the server defaults. */
+export const asStored = (module: Runs, item: Item): Item =>
+  withServerDefaults(item, (image) => factsOf(module, image)?.policy ?? "IfNotPresent");
+
+/** What this policy tells about the name of an image. */
+export type Facts = {
+  /** The server default. */
+  policy: PullPolicy;
+  /** The normalised name, with its tag or its digest. `undefined` if no registry can be asked. */
+  name: string | undefined;
+};
+
+const facts = new Map<string, Facts | undefined>();
 
 /**
- * The server default for an image. `undefined` if the image can't be parsed.
+ * The facts about an image. `undefined` if the image can't be parsed.
  *
- * This policy's module tells it: without a pull policy, it works with the server default. With
- * these settings it rejects an image that can't be parsed, lowers `Always`, and changes nothing else.
+ * This policy's module tells them: without a pull policy, it works with the server default. With
+ * these settings it rejects an image that can't be parsed, looks up its normalised name, lowers
+ * `Always`, and changes nothing else.
  */
-export function serverDefault(module: WebAssembly.Module, image: string): PullPolicy | undefined {
-  if (!serverDefaults.has(image)) {
+export function factsOf(module: Runs, image: string): Facts | undefined {
+  if (!facts.has(image)) {
     const object = { metadata: {}, spec: { containers: [{ name: "app", image }] } };
     const request = { kind: { group: "", kind: "Pod" }, operation: "CREATE", object };
-    const settings = { images: { forbidAlways: ["*"] } };
-    const { accepted, mutated_object } = answerOf(module, request, settings, registryHost({}));
-    const valid = mutated_object === undefined ? "IfNotPresent" : "Always";
-    serverDefaults.set(image, accepted ? valid : undefined);
+    const settings = {
+      images: { forbidAlways: ["*"] },
+      registry: { lookup: "Verify", images: ["*"] },
+    };
+    const asked: Exchange[] = [];
+    const host = registryHost(() => DEFAULT_ENTRY, asked);
+    const { accepted, mutated_object } = answerOf(module, request, settings, host);
+    const policy = mutated_object === undefined ? "IfNotPresent" : "Always";
+    facts.set(image, accepted ? { policy, name: asked[0]?.image } : undefined);
   }
-  return serverDefaults.get(image);
+  return facts.get(image);
 }
 
 /** Evaluates a request with the given host. */
 export function answerOf(
-  module: WebAssembly.Module,
+  module: Runs,
   request: AdmissionRequest,
   settings: JsonObject,
   hostCall: HostCall,
 ): Answer {
   const payload = encoder.encode(JSON.stringify({ request, settings }));
   try {
-    const bytes = call(module, "validate", payload, hostCall);
+    const bytes =
+      module instanceof Guest
+        ? module.call("validate", payload, hostCall)
+        : call(module, "validate", payload, hostCall);
     // The policy SDK writes null for fields that an answer doesn't have.
     const fields = Object.entries(JSON.parse(decoder.decode(bytes)) as object);
     return Object.fromEntries(fields.filter(([, value]) => value !== null)) as Answer;
@@ -94,7 +133,7 @@ export function validateSettings(
     module,
     "validate_settings",
     encoder.encode(JSON.stringify(settings)),
-    registryHost({}),
+    registryHost(() => DEFAULT_ENTRY),
   );
   return JSON.parse(decoder.decode(bytes)) as { valid: boolean; message?: string };
 }

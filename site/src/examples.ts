@@ -1,7 +1,9 @@
 /** The repository's examples, from which a person can choose in the playground. */
 
 import { isNode } from "yaml";
+import { readPairs } from "./chart.ts";
 import { at, isObject, type Json, textAt } from "./json.ts";
+import { readFiles } from "./selection.ts";
 import type { Choices } from "./start-view.ts";
 import { parseDocuments, toYaml } from "./yaml.ts";
 
@@ -21,7 +23,11 @@ const { "../examples/nightly-report.yaml": nightlyReport = "", ...manifests } =
     import: "default",
     eager: true,
   });
-const policyFiles = import.meta.glob<string>("../../examples/*.yaml", {
+const policyFiles = import.meta.glob<string>(
+  ["../../examples/*.yaml", "!../../examples/pairs.yaml"],
+  { query: "?raw", import: "default", eager: true },
+);
+const pairs = import.meta.glob<string>("../../examples/pairs.yaml", {
   query: "?raw",
   import: "default",
   eager: true,
@@ -128,6 +134,12 @@ function objectOf(json: string): string {
 
 /** The page starts with this example and its settings. */
 export const FIRST = NIGHTLY_REPORT;
+
+/** The example files, and the pairs of them that must not stand together. */
+export const FILES = readFiles(
+  Object.fromEntries(Object.entries(policyFiles).map(([path, text]) => [nameOf(path), text])),
+);
+export const PAIRS = Object.values(pairs).flatMap(readPairs);
 
 /** Objects and requests. */
 export const OBJECTS: Group[] = [

@@ -1,4 +1,4 @@
-/** Names of images, as texts. The page doesn't parse images: this policy does (`serverDefault` in evaluate.ts). */
+/** Names of images, as texts. The page doesn't parse images: this policy does (`factsOf` in evaluate.ts). */
 
 /** The name under which a node keeps an image: the image as it is written, with `:latest` if it has no tag and no digest. */
 export function nodeName(image: string): string {

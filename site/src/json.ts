@@ -51,3 +51,18 @@ export function inOrderOf(value: Json, other: Json | undefined): Json {
   ];
   return Object.fromEntries(keys.map((key) => [key, inOrderOf(value[key] ?? null, model[key])]));
 }
+
+/** Whether two values are equal, whatever the order of their keys. */
+export function isEqual(one: Json | undefined, other: Json | undefined): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((value, index) => isEqual(value, other[index]));
+  }
+  if (isObject(one) && isObject(other)) {
+    const keys = Object.keys(one);
+    return (
+      keys.length === Object.keys(other).length &&
+      keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]))
+    );
+  }
+  return one === other;
+}

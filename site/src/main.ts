@@ -1,24 +1,32 @@
 /** The page: it sends the typed texts to this policy, and shows the answer. */
 
 import schema from "virtual:settings-schema";
+import { conflicts } from "./chart.ts";
 import { podRequest, type WorkloadPod } from "./controller.ts";
 import { byId, copy, h, save } from "./dom.ts";
 import { changedView, editor } from "./editor.ts";
 import { answerOf, type Evaluation, evaluate, validateSettings } from "./evaluate.ts";
-import { type Example, FIRST, type Group, OBJECTS, SETTINGS } from "./examples.ts";
+import { type Example, FILES, FIRST, type Group, OBJECTS, PAIRS, SETTINGS } from "./examples.ts";
+import { fileRow } from "./file-table.ts";
 import { textOf } from "./files.ts";
 import type { HostCall } from "./host.ts";
+import { imageName } from "./image.ts";
+import { copiesOf, type Incident, registriesDuring } from "./incident.ts";
+import { InstallView } from "./install-view.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
 import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
 import { showAnnotations, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
+import type { Result } from "./plan.ts";
 import { PlanView } from "./plan-view.ts";
 import { bytes, compiled, Ended, Runner, TimedOut } from "./policy.ts";
-import type { Table } from "./registry.ts";
+import { DEFAULT_ENTRY, type Table } from "./registry.ts";
 import { isRepaired, title, type Verdict, verdict } from "./report.ts";
 import { RegistryView } from "./registry-view.ts";
 import { locate, readSettings } from "./settings.ts";
-import { DEFAULT_CHOICES, StartView } from "./start-view.ts";
+import { type Choices, DEFAULT_CHOICES, StartView } from "./start-view.ts";
+import { type Candidate, candidateOf, fitted, type Summary, typedCandidate } from "./survey.ts";
+import { SurveyView } from "./survey-view.ts";
 import { asksRegistries, kwctlLine, metadataOf, policyYaml, requestFile } from "./takeaway.ts";
 import type { Input } from "./worker.ts";
 import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
@@ -27,7 +35,7 @@ import { lineOf, type Problem, parseAny, toYaml } from "./yaml.ts";
 const PAUSE = 150;
 /**
  * The longest file (in bytes) or pasted text (in characters) for the editor. A longer one is shown
- * as a plan, which is a table with one row for each object.
+ * as a survey.
  */
 const LONG = 500_000;
 
@@ -43,9 +51,18 @@ const planner = new Runner();
 let shown: Evaluation | undefined;
 /** If it is about a workload: the answer for the Pod that the workload's controller makes. */
 let shownPod: Evaluation | undefined;
-/** The objects of the plan, if they come from files or a long pasted text, not from the editor. */
+/** The objects of the survey, if they come from files or a long pasted text, not from the editor. */
 let list: { name: string; inputs: Input[] } | undefined;
 let settings: JsonObject | undefined = {};
+/** What the planner's worker has read, and what it has worked out for each candidate. */
+let surveyed:
+  { source: unknown; summary: Summary; results: Map<string, (Result | undefined)[]> } | undefined;
+/** Counts the surveys, so that a late report of an earlier survey is ignored. */
+let surveys = 0;
+/** Whether the shown workload is drawn in the incident. */
+let isDrawn = false;
+/** The settings of the chosen file, as the page wrote them into the editor. */
+let settingsOfFile: string | undefined;
 /** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
 let round = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -82,19 +99,37 @@ const settingsEditor = editor(byId("settings"), {
   schema,
   changed: () => {
     byId<HTMLSelectElement>("settings-example").value = "";
+    if (settingsEditor.text() !== settingsOfFile) surveyView.chosen = "";
     later();
+  },
+});
+
+const installView = new InstallView(byId("install"), () => showSurvey());
+
+const surveyView: SurveyView = new SurveyView(byId("survey"), {
+  stop: () => planner.end(),
+  close: () => {
+    list = undefined;
+    void update();
+  },
+  incident: () => void survey(round),
+  choose: chooseFile,
+  tick: showInstall,
+  conflict: (file) => {
+    const found = conflicts(file, surveyView.ticked, PAIRS);
+    return found.length > 0
+      ? found.map(({ other, why }) => (why ? `${other}: ${why}` : other)).join("; ")
+      : undefined;
   },
 });
 
 const planView = new PlanView(byId("plan"), {
   choose: (index) => void choose(index),
-  cancel: () => planner.end(),
-  close: () => {
-    planner.end();
-    list = undefined;
-    void update();
-  },
+  draw: (index) => void draw(index).then(() => byId("start").scrollIntoView({ block: "start" })),
 });
+
+/** The candidates for the files, with the patterns of the files as they are written. */
+const WRITTEN = FILES.map((file) => candidateOf(file, FILES));
 
 /** Marks problems in the editor. Lists ten of them below it, for people who can't see the marks. */
 function showProblems(id: "object" | "settings", target: typeof objectEditor, problems: Problem[]) {
@@ -149,19 +184,20 @@ async function update() {
   byId("object-note").textContent = note(read.others);
 
   if (!settings) {
-    planner.end();
-    byId("plan").hidden = true;
+    hideSurvey();
     nothing(
       { words: "settings refused", style: "bad" },
       "the problems are listed below the settings",
     );
     return;
   }
-  if (list) return plan(mine, list.name, list.inputs, true);
+  if (list) return plan(mine, list, list.name, list.inputs);
   if (read.items.length > 1) {
-    return plan(mine, "your objects", [{ name: "your objects", content: text }], false);
+    return plan(mine, text, "your objects", [{ name: "your objects", content: text }]);
   }
-  byId("plan").hidden = true;
+  planner.end();
+  surveyed = undefined;
+  hideSurvey();
   const [item] = read.items;
   if (item) return show(mine, item);
   if (broken.length > 0 || read.problems.length > 0) {
@@ -198,7 +234,7 @@ function nothing(words: Verdict, about: string) {
 
 /** Says that the module took too long, in both tries. The object and the settings may be right. */
 function interrupted() {
-  byId("plan").hidden = true;
+  hideSurvey();
   nothing(
     { words: "interrupted", style: "bad" },
     "the module took longer than 2 seconds in this browser, twice. The settings are not the reason. Change the object to try again",
@@ -206,13 +242,17 @@ function interrupted() {
 }
 
 /** Evaluates a request. A failure of the module counts as an answer, as in policy-server. */
-async function evaluated(item: Item, settings: JsonObject): Promise<Evaluation> {
+async function evaluated(
+  item: Item,
+  settings: JsonObject,
+  table = registry.table,
+): Promise<Evaluation> {
   try {
-    return await runner.evaluate(item, settings, registry.table);
+    return await runner.evaluate(item, settings, table);
   } catch (error) {
     if (error instanceof Ended || error instanceof TimedOut) throw error;
     const answer = { accepted: false, code: 500, message: (error as Error).message };
-    return { item, answer, asked: [], invalid: [] };
+    return { item, answer, asked: [], invalid: [], names: {} };
   }
 }
 
@@ -222,10 +262,16 @@ async function show(mine: number, item: Item) {
   let object: Evaluation;
   let pod: Evaluation | undefined;
   let made: ReturnType<typeof podRequest>;
+  let copies: ReadonlySet<string> | undefined;
   try {
     object = await evaluated(item, settings);
     made = podRequest(object);
     pod = made && (await evaluated(made.item, settings));
+    if (asksRegistries(settings) && Object.keys(registry.table).length > 0) {
+      // A node has what earlier Pods pulled, and lookups succeeded for these.
+      const { item: earlier, answer } = await evaluated(made?.item ?? item, settings, {});
+      copies = copiesOf(podSpec(answer.mutated_object ?? earlier.request["object"]));
+    }
   } catch (error) {
     if (error instanceof Ended || mine !== round) return;
     if (error instanceof TimedOut) return interrupted();
@@ -242,7 +288,7 @@ async function show(mine: number, item: Item) {
   const looked = asked.filter(({ operation }) => operation === "v1/manifest_digest");
   registry.show(looked.map(({ image }) => image));
   byId("registry").hidden = registry.rows === 0 || !asksRegistries(settings);
-  showStart();
+  showStart(copies);
   showChanged("diff", "The object that comes out, with what changed", shown);
   showChanged("pod-diff", "The Pod that comes out, with what changed", shownPod);
   byId("annotations-section").hidden = !showAnnotations(byId("annotations"), [shown, shownPod]);
@@ -264,15 +310,17 @@ function showPod(made: WorkloadPod | undefined) {
   showPlaces(byId("pod-places"), shownPod);
 }
 
-function showStart() {
+function showStart(copies: ReadonlySet<string> | undefined) {
   const drawn = shownPod ?? shown;
   const before = drawn && podSpec(drawn.item.request["object"]);
   // The start of an existing Pod is not drawn, because this Pod has already started.
   const starts = drawn?.item.operation === "CREATE" || !/^Pod(?:\/|$)/.test(drawn?.item.kind ?? "");
   if (!drawn || !before || !starts) return start.show(undefined);
-  const { answer, invalid } = drawn;
-  const after = isRepaired(answer) ? podSpec(answer.mutated_object) : undefined;
-  start.show({ before, after, rejected: !answer.accepted, invalid });
+  const { answer, invalid, names } = drawn;
+  const isChanged = isRepaired(answer) || copies !== undefined;
+  const returned = podSpec(answer.mutated_object) ?? before;
+  const after = answer.accepted && isChanged ? returned : undefined;
+  start.show({ before, after, rejected: !answer.accepted, invalid, names, copies });
 }
 
 /** The changed object as YAML, with its keys in the order of the request's object. */
@@ -298,36 +346,175 @@ async function showAway() {
   byId("policy").textContent = policyYaml(metadata, settings);
 }
 
-/** Shows the plan of a list of objects, and below the plan the answer for its first row. */
-async function plan(mine: number, name: string, inputs: Input[], closable: boolean) {
-  if (!settings) return;
-  planner.end();
-  planView.begin(name, closable);
-  nothing({ words: "a list", style: "good" }, "choose a row of the plan to see it here");
-  try {
-    await planner.plan(inputs, settings, registry.table, (progress) => {
+function hideSurvey() {
+  for (const id of ["survey", "install", "plan"]) byId(id).hidden = true;
+  document.body.classList.remove("many");
+}
+
+/** Shows the files and the plan for many objects. `source` tells whether they were read before. */
+async function plan(mine: number, source: unknown, name: string, inputs: Input[]) {
+  document.body.classList.add("many");
+  if (surveyed?.source !== source) {
+    planner.end();
+    surveyed = undefined;
+    surveyView.begin(name, list !== undefined);
+    byId("plan").hidden = byId("install").hidden = true;
+    nothing({ words: "a list", style: "good" }, "choose a row of the plan to see it here");
+    try {
+      const summary = await planner.read(inputs, WRITTEN);
       if (mine !== round) return;
-      planView.progress(progress);
+      surveyed = { source, summary, results: new Map() };
+      surveyView.read(summary);
+    } catch (error) {
+      if (mine === round) endSurvey(error);
+      return;
+    }
+  }
+  byId("survey").hidden = false;
+  await survey(mine);
+}
+
+/** The candidate for a file, with your registries; the one for the typed settings without a name. */
+function candidate(name: string): Candidate {
+  const found = WRITTEN.find((written) => written.name === name);
+  if (!found || !surveyed) return typedCandidate(settings ?? {});
+  const registries = surveyed.summary.registriesOf[name] ?? [];
+  const fit = (policy: (typeof found.policies)[number]) => ({
+    ...policy,
+    settings: fitted(policy.settings, registries),
+  });
+  return { ...found, policies: found.policies.map(fit) };
+}
+
+/** Works out what all candidates do in the chosen incident, and shows it. */
+async function survey(mine: number) {
+  if (!surveyed || !settings) return;
+  const latest = ++surveys;
+  const isLatest = () => mine === round && latest === surveys;
+  const { results } = surveyed;
+  surveyView.run();
+  const candidates = [candidate(""), ...FILES.map(({ name }) => candidate(name))];
+  try {
+    await planner.survey(candidates, surveyView.incident, (progress) => {
+      if (!isLatest()) return;
+      for (const { index, candidate, result } of progress.results) {
+        const known = results.get(candidate) ?? [];
+        known[index] = result;
+        results.set(candidate, known);
+      }
+      showSurvey(progress.part);
     });
-    if (mine !== round) return;
-    planView.end("done");
-    if (planView.first !== undefined) await choose(planView.first);
+    if (!isLatest()) return;
+    surveyView.end("done");
+    showInstall();
+    const shownFirst = planView.chosen ?? planView.first;
+    if (shownFirst === undefined) return;
+    if (isDrawn) await draw(shownFirst);
+    else await choose(shownFirst);
   } catch (error) {
-    if (mine !== round) return;
-    planView.end(error instanceof Ended ? "cancelled" : (error as Error).message);
+    if (isLatest()) endSurvey(error);
   }
 }
 
-/** Shows an object of the plan. */
+/** Says why a survey has ended too early. Its worker is gone, so it is read again next time. */
+function endSurvey(error: unknown) {
+  if (surveyed) surveyed.source = undefined;
+  surveyView.end(error instanceof Ended ? "stopped" : (error as Error).message);
+}
+
+/** Shows what is known of the survey: the files, and the plan of the chosen one. */
+function showSurvey(part = 1) {
+  if (!surveyed) return;
+  const { summary, results } = surveyed;
+  const known = (name: string) =>
+    summary.workloads.flatMap((workload, index) => {
+      const result = results.get(name)?.[index];
+      return result && installView.includes(workload.namespace)
+        ? [{ ...workload, ...result, index }]
+        : [];
+    });
+  const rows = [undefined, ...FILES].map((file) => fileRow(file, known(file?.name ?? "")));
+  surveyView.progress(rows, part);
+  const { chosen } = surveyView;
+  planView.show(`The plan: ${chosen || "your settings"}`, known(chosen), summary.nodes);
+}
+
+function showInstall() {
+  const { summary } = surveyed ?? {};
+  const ticked = FILES.filter(({ name }) => surveyView.ticked.has(name));
+  const namespaces = summary?.workloads.map(({ namespace }) => namespace) ?? [];
+  installView.show(
+    ticked.map((file) => ({ file, registries: summary?.registriesOf[file.name] ?? [] })),
+    [...new Set(namespaces)].sort(),
+  );
+}
+
+/** Shows the plan of a file, and writes its settings into the editor. */
+function chooseFile(name: string) {
+  surveyView.chosen = name;
+  const { policies } = candidate(name);
+  const policy = name === "" ? undefined : policies.at(-1);
+  if (policy) {
+    settingsOfFile = toYaml(policy.settings);
+    settingsEditor.replace(settingsOfFile);
+  }
+  showSurvey();
+  byId("plan").scrollIntoView({ block: "nearest" });
+}
+
+/** Shows a workload of the plan. */
 async function choose(index: number) {
   const mine = round;
-  const item = await planner.item(index);
+  const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || mine !== round) return;
   planView.chosen = index;
+  isDrawn = false;
+  registry.replace({});
   await show(mine, item);
 }
 
-/** Shows files or a long pasted text as a plan. A single small file goes into the editor. */
+/** Draws how a workload of the plan starts in the incident, with the lookups that fail then. */
+async function draw(index: number) {
+  const mine = round;
+  const item = await planner.details(index, candidate(surveyView.chosen));
+  if (!item || !settings || mine !== round) return;
+  planView.chosen = index;
+  isDrawn = true;
+  const { incident } = surveyView;
+  let healthy = await evaluated(item, settings, {});
+  const made = podRequest(healthy);
+  if (made) healthy = await evaluated(made.item, settings, {});
+  if (mine !== round) return;
+  registry.replace(
+    incident.moment === "reboot"
+      ? {}
+      : failing(
+          incident,
+          healthy.asked.map(({ image }) => image),
+        ),
+  );
+  start.choices = choicesFor(incident, healthy.names);
+  await show(mine, item);
+}
+
+/** The answers of registries in an incident, for the images of which it changes the answer. */
+function failing(incident: Incident, images: string[]): Table {
+  const during = registriesDuring(incident);
+  const entries = images.map((image) => [image, during(image)] as const);
+  return Object.fromEntries(entries.filter(([, { answer }]) => answer !== DEFAULT_ENTRY.answer));
+}
+
+/** The choices with which the drawing shows an incident. */
+function choicesFor({ what, name, moment }: Incident, names: Record<string, string>): Choices {
+  const gone = Object.entries(names).filter(([, normalised]) => normalised === name);
+  return {
+    registry: what === "registries" ? "away" : what === "registry" ? name : "up",
+    copies: moment !== "empty",
+    missing: what === "image" ? gone.map(([image]) => imageName(image)) : [],
+  };
+}
+
+/** Shows files or a long pasted text as a survey. A single small file goes into the editor. */
 function open(inputs: Input[]) {
   if (inputs.length === 0) return;
   const [only] = inputs;

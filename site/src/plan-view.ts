@@ -7,28 +7,47 @@ import {
   cell,
   counts,
   csv,
+  json,
   OUTCOMES,
   type Outcome,
   type PlanRow,
-  planJson,
   select,
+  tableOf,
   type View,
 } from "./plan.ts";
-import type { Progress } from "./worker.ts";
+import type { End } from "./start.ts";
 
 /** How many rows to show first, and to add for `Show more`. Thousands would block the browser. */
 const PAGE = 100;
 
 const STYLES: Record<Outcome, string> = {
   rejected: "bad",
+  reported: "bad",
   changed: "notice",
   warned: "notice",
   allowed: "good",
 };
 
+/** The words for how a Pod starts in the incident. */
+const ENDS: Record<End, string> = {
+  starts: "starts",
+  rejected: "rejected",
+  waits: "waits",
+  half: "half of it runs",
+};
+
+const HEADS: Partial<Record<Column, string>> = {
+  number: "objects",
+  nodes: "nodes with its images",
+};
+
+/** A row, with its index among all workloads. */
+export type Planned = PlanRow & { index: number };
+
 export class PlanView {
-  #rows: PlanRow[] = [];
-  #numbers = new Map<PlanRow, number>();
+  #rows: Planned[] = [];
+  /** How many nodes there are. Without nodes, their column is left out. */
+  #nodes = 0;
   #view: View = {
     outcome: undefined,
     rule: undefined,
@@ -37,17 +56,13 @@ export class PlanView {
     descending: false,
   };
   #limit = PAGE;
-  #others = 0;
   #chosen: number | undefined;
 
-  readonly #status = h("p", { class: "note", role: "status" });
-  readonly #bar = h("progress", { max: 1, value: 0, "aria-label": "Progress of the plan" });
-  readonly #cancel = h("button", { type: "button" }, "Cancel");
+  readonly #title = h("h2", { id: "plan-title" });
   readonly #chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
   readonly #head = h("tr");
   readonly #body = h("tbody");
   readonly #more = h("button", { type: "button" }, `Show ${PAGE} more`);
-  readonly #problems = h("ul", { class: "problems" });
   readonly #filter = h("input", {
     type: "search",
     placeholder: "Filter",
@@ -59,8 +74,8 @@ export class PlanView {
     readonly section: HTMLElement,
     private readonly actions: {
       choose: (index: number) => void;
-      cancel: () => void;
-      close: () => void;
+      /** Draws the start of a workload's Pod in the incident. */
+      draw: (index: number) => void;
     },
   ) {
     const saving = (label: string, act: () => void) => {
@@ -70,14 +85,17 @@ export class PlanView {
     };
     // The saved file has only the rows that pass the filters, in the order of the table.
     this.#saving = [
-      saving("Save CSV", () => save("plan.csv", "text/csv", csv(select(this.#rows, this.#view)))),
+      saving("Save CSV", () =>
+        save("plan.csv", "text/csv", csv(tableOf(select(this.#rows, this.#view), COLUMNS))),
+      ),
       saving("Save JSON", () =>
-        save("plan.json", "application/json", planJson(select(this.#rows, this.#view))),
+        save(
+          "plan.json",
+          "application/json",
+          json(select(this.#rows, this.#view).map(({ index: _, ...row }) => row)),
+        ),
       ),
     ];
-    const close = h("button", { type: "button", id: "close-plan" }, "Close");
-    close.addEventListener("click", () => this.actions.close());
-    this.#cancel.addEventListener("click", () => this.actions.cancel());
     this.#more.addEventListener("click", () => {
       this.#limit += PAGE;
       this.#showRows();
@@ -88,10 +106,7 @@ export class PlanView {
       this.#showRows();
     });
     section.replaceChildren(
-      h("div", { class: "title" }, h("h2", { id: "plan-title" }, "The plan"), this.#cancel, close),
-      this.#status,
-      this.#bar,
-      this.#problems,
+      this.#title,
       this.#chips,
       h("div", { class: "buttons" }, this.#filter, ...this.#saving),
       h(
@@ -102,70 +117,39 @@ export class PlanView {
       this.#more,
     );
     for (const column of COLUMNS) {
-      const button = h("button", { type: "button" }, column);
+      const button = h("button", { type: "button" }, HEADS[column] ?? column);
       button.addEventListener("click", () => this.#sortBy(column));
       this.#head.append(h("th", { scope: "col", "data-column": column }, button));
     }
   }
 
-  /** Starts a new plan. A plan is `closable` unless its list of objects is in the editor. */
-  begin(name: string, closable: boolean) {
-    this.#rows = [];
-    this.#numbers.clear();
-    this.#others = 0;
-    this.#chosen = undefined;
-    this.#limit = PAGE;
-    this.#view = { ...this.#view, outcome: undefined, rule: undefined };
-    this.#problems.replaceChildren();
-    this.#status.textContent = `Reading ${name}…`;
-    this.#bar.removeAttribute("value");
-    this.#bar.hidden = this.#cancel.hidden = false;
-    this.section.querySelector<HTMLElement>("#close-plan")?.toggleAttribute("hidden", !closable);
-    for (const button of this.#saving) button.disabled = true;
+  /** Shows the rows of a file, or of the typed settings. */
+  show(title: string, rows: Planned[], nodes: number) {
+    if (this.#title.textContent !== title) {
+      this.#title.textContent = title;
+      this.#view = { ...this.#view, outcome: undefined, rule: undefined };
+      this.#chosen = undefined;
+      this.#limit = PAGE;
+    }
+    this.#rows = rows;
+    this.#nodes = nodes;
     this.section.hidden = false;
     this.#show();
   }
 
-  /** Adds new results to the plan, and shows the plan. */
-  progress({ rows, others, problems, part }: Progress) {
-    for (const row of rows) {
-      this.#numbers.set(row, this.#rows.length);
-      this.#rows.push(row);
-    }
-    this.#others += others;
-    this.#problems.append(...problems.map((problem) => h("li", {}, problem)));
-    this.#bar.value = part;
-    this.#status.textContent = this.#summary();
-    this.#show();
-  }
-
-  /** Shows that the plan has ended. `how` can also be the message of an error. */
-  end(how: "done" | "cancelled" | string) {
-    this.#bar.hidden = this.#cancel.hidden = true;
-    for (const button of this.#saving) button.disabled = false;
-    const words =
-      how === "done" ? "" : how === "cancelled" ? ". Cancelled: this is not all" : `. ${how}`;
-    this.#status.textContent = this.#summary() + words;
-  }
-
-  /** The index in the whole plan of the row whose object is shown below the plan. */
+  /** The index of the workload that is shown below the plan. */
   set chosen(index: number | undefined) {
     this.#chosen = index;
     this.#showRows();
   }
 
-  /** The index in the whole plan of the row that is shown first. */
-  get first(): number | undefined {
-    const [row] = select(this.#rows, this.#view);
-    return row && this.#numbers.get(row);
+  get chosen(): number | undefined {
+    return this.#chosen;
   }
 
-  #summary(): string {
-    const objects = (count: number) =>
-      `${count.toLocaleString("en")} ${count === 1 ? "object" : "objects"}`;
-    const others =
-      this.#others > 0 ? `, and ${objects(this.#others)} that the policy is not asked about` : "";
-    return objects(this.#rows.length) + others;
+  /** The index of the workload that is shown first. */
+  get first(): number | undefined {
+    return select(this.#rows, this.#view)[0]?.index;
   }
 
   #sortBy(column: Column) {
@@ -194,16 +178,17 @@ export class PlanView {
       return button;
     };
     this.#chips.replaceChildren(
-      ...OUTCOMES.map((outcome) =>
-        chip(
-          outcome,
-          outcomes.get(outcome) ?? 0,
-          STYLES[outcome],
-          this.#view.outcome === outcome,
-          () => {
-            this.#view.outcome = this.#view.outcome === outcome ? undefined : outcome;
-          },
-        ),
+      ...OUTCOMES.filter((outcome) => outcome !== "reported" || outcomes.get(outcome)).map(
+        (outcome) =>
+          chip(
+            outcome,
+            outcomes.get(outcome) ?? 0,
+            STYLES[outcome],
+            this.#view.outcome === outcome,
+            () => {
+              this.#view.outcome = this.#view.outcome === outcome ? undefined : outcome;
+            },
+          ),
       ),
       ...rules.map(([rule, count]) =>
         chip(rule, count, "rule", this.#view.rule === rule, () => {
@@ -215,32 +200,39 @@ export class PlanView {
   }
 
   #showRows() {
-    for (const th of this.#head.children) {
-      const sorted = (th as HTMLElement).dataset["column"] === this.#view.sort;
+    for (const th of this.#head.children as Iterable<HTMLElement>) {
+      const sorted = th.dataset["column"] === this.#view.sort;
       const order = this.#view.descending ? "descending" : "ascending";
       if (sorted) th.setAttribute("aria-sort", order);
       else th.removeAttribute("aria-sort");
+      th.hidden = th.dataset["column"] === "nodes" && this.#nodes === 0;
     }
     const shown = select(this.#rows, this.#view);
     this.#more.hidden = shown.length <= this.#limit;
     this.#body.replaceChildren(...shown.slice(0, this.#limit).map((row) => this.#row(row)));
   }
 
-  #row(row: PlanRow): HTMLElement {
-    const index = this.#numbers.get(row) ?? 0;
-    const button = h("button", { type: "button", class: "link" }, row.name);
-    button.addEventListener("click", () => this.actions.choose(index));
-    const element = h(
+  #row(row: Planned): HTMLElement {
+    const { index } = row;
+    const link = (words: string, act: (index: number) => void) => {
+      const button = h("button", { type: "button", class: "link" }, words);
+      button.addEventListener("click", () => act(index));
+      return button;
+    };
+    const drawn = (end: End) => h("td", { class: end }, link(ENDS[end], this.actions.draw));
+    const cells: Partial<Record<Column, () => HTMLElement>> = {
+      name: () => h("th", { scope: "row" }, link(row.name, this.actions.choose)),
+      outcome: () => h("td", {}, h("span", { class: `badge ${STYLES[row.outcome]}` }, row.outcome)),
+      number: () => h("td", { class: "number" }, row.number.toLocaleString("en")),
+      before: () => drawn(row.before),
+      after: () => drawn(row.after),
+      nodes: () =>
+        h("td", { class: "number", hidden: this.#nodes === 0 }, `${row.nodes} of ${this.#nodes}`),
+    };
+    return h(
       "tr",
       { "aria-current": index === this.#chosen ? "true" : undefined },
-      ...COLUMNS.map((column) =>
-        column === "name"
-          ? h("th", { scope: "row" }, button)
-          : column === "outcome"
-            ? h("td", {}, h("span", { class: `badge ${STYLES[row.outcome]}` }, row.outcome))
-            : h("td", {}, cell(row, column)),
-      ),
+      ...COLUMNS.map((column) => cells[column]?.() ?? h("td", {}, cell(row, column))),
     );
-    return element;
   }
 }

@@ -1,21 +1,17 @@
-/**
- * The plan: the result of this policy for each object of a list.
- *
- * Its columns are kind, namespace, name, outcome, rules, reason.
- */
+/** The plan: what a candidate does to each workload of a list. */
 
-import type { Evaluation } from "./evaluate.ts";
+import type { Answer } from "./evaluate.ts";
 import { changesOf, isRepaired, rulesOf } from "./report.ts";
+import { type End, ENDS } from "./start.ts";
 
-export type Outcome = "rejected" | "changed" | "warned" | "allowed";
+/** `reported`: an audit rejects the object, and only its report says so. */
+export type Outcome = "rejected" | "reported" | "changed" | "warned" | "allowed";
 
 /** The outcomes, the most severe one first. */
-export const OUTCOMES: Outcome[] = ["rejected", "changed", "warned", "allowed"];
+export const OUTCOMES: Outcome[] = ["rejected", "reported", "changed", "warned", "allowed"];
 
-export type PlanRow = {
-  kind: string;
-  namespace: string;
-  name: string;
+/** What an answer says about an object. */
+export type Judged = {
   outcome: Outcome;
   /** The rules with a finding or a change, in alphabetical order. */
   rules: string[];
@@ -23,11 +19,38 @@ export type PlanRow = {
   reason: string;
 };
 
-export const COLUMNS = ["kind", "namespace", "name", "outcome", "rules", "reason"] as const;
+/** What a candidate does to a workload. */
+export type Result = Judged & {
+  /** How its Pod starts in the incident without the candidate, and with it. */
+  before: End;
+  after: End;
+};
+
+export type PlanRow = Result & {
+  kind: string;
+  namespace: string;
+  name: string;
+  /** How many Pods, or other objects, the row is about. */
+  number: number;
+  /** On how many nodes its images are known to be. */
+  nodes: number;
+};
+
+export const COLUMNS = [
+  "kind",
+  "namespace",
+  "name",
+  "number",
+  "outcome",
+  "before",
+  "after",
+  "nodes",
+  "rules",
+  "reason",
+] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** The row for an object and the answer about it. */
-export function planRow({ item, answer }: Pick<Evaluation, "item" | "answer">): PlanRow {
+export function judge(answer: Answer): Judged {
   const changes = changesOf(answer);
   const outcome: Outcome = !answer.accepted
     ? "rejected"
@@ -42,19 +65,12 @@ export function planRow({ item, answer }: Pick<Evaluation, "item" | "answer">): 
     told.length > 0
       ? told
       : changes.map((change) => `${change.path}: ${value(change.from)} -> ${value(change.to)}`);
-  return {
-    kind: item.kind,
-    namespace: item.namespace,
-    name: item.name,
-    outcome,
-    rules: rulesOf(answer),
-    reason: reason.join("; "),
-  };
+  return { outcome, rules: rulesOf(answer), reason: reason.join("; ") };
 }
 
 /** The text of the cell in a row and a column. */
 export function cell(row: PlanRow, column: Column): string {
-  return column === "rules" ? row.rules.join(", ") : row[column];
+  return column === "rules" ? row.rules.join(", ") : String(row[column]);
 }
 
 /** The number of rows for each outcome and each rule. The most frequent rule comes first. */
@@ -80,7 +96,7 @@ export type View = {
 };
 
 /** The rows that match the filters of `view`, sorted. Rows with equal keys keep their order. */
-export function select(rows: PlanRow[], view: View): PlanRow[] {
+export function select<Row extends PlanRow>(rows: Row[], view: View): Row[] {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter(
     (row) =>
@@ -90,8 +106,12 @@ export function select(rows: PlanRow[], view: View): PlanRow[] {
         COLUMNS.some((column) => cell(row, column).toLowerCase().includes(word)),
       ),
   );
-  const key = (row: PlanRow): string | number =>
-    view.sort === "outcome" ? OUTCOMES.indexOf(row.outcome) : cell(row, view.sort);
+  const key = (row: Row): string | number => {
+    const { sort } = view;
+    if (sort === "outcome") return OUTCOMES.indexOf(row.outcome);
+    if (sort === "before" || sort === "after") return ENDS.indexOf(row[sort]);
+    return sort === "number" || sort === "nodes" ? row[sort] : cell(row, sort);
+  };
   return shown.sort((one, other) => {
     const [a, b] = [key(one), key(other)];
     const order = a < b ? -1 : a > b ? 1 : 0;
@@ -99,17 +119,22 @@ export function select(rows: PlanRow[], view: View): PlanRow[] {
   });
 }
 
-/** A list of rows as CSV (RFC 4180). */
-export function csv(rows: PlanRow[]): string {
-  const quote = (text: string) =>
-    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const line = (cells: string[]) => `${cells.map(quote).join(",")}\r\n`;
-  return [line([...COLUMNS]), ...rows.map((row) => line(COLUMNS.map((c) => cell(row, c))))].join(
-    "",
-  );
+/** A table as CSV (RFC 4180). */
+export function csv(table: (string | number)[][]): string {
+  const quote = (value: string | number) => {
+    const text = String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return table.map((cells) => `${cells.map(quote).join(",")}\r\n`).join("");
 }
 
+/** The rows as a table for `csv`, with these columns. */
+export const tableOf = (rows: PlanRow[], columns: readonly Column[]) => [
+  [...columns],
+  ...rows.map((row) => columns.map((column) => cell(row, column))),
+];
+
 /** A list of rows as JSON. */
-export function planJson(rows: PlanRow[]): string {
+export function json(rows: object[]): string {
   return `${JSON.stringify(rows, null, 2)}\n`;
 }

@@ -3,8 +3,10 @@
 import base64 from "virtual:policy-module";
 import type { Evaluation } from "./evaluate.ts";
 import type { JsonObject } from "./json.ts";
+import type { Incident } from "./incident.ts";
 import type { Item } from "./objects.ts";
 import type { Table } from "./registry.ts";
+import type { Candidate, Summary } from "./survey.ts";
 import type { Input, Message, Progress, Task } from "./worker.ts";
 import PolicyWorker from "./worker.ts?worker&inline";
 
@@ -54,21 +56,25 @@ export class Runner {
     return this.#askWithLimit<Evaluation>({ task: "evaluate", item, settings, table });
   }
 
-  /** Evaluates the objects of files or texts, and reports the progress. */
-  plan(
-    inputs: Input[],
-    settings: JsonObject,
-    table: Table,
-    progress: (progress: Progress) => void,
-  ) {
-    return this.#ask<void>({ task: "plan", inputs, settings, table }, progress);
+  /** Reads the objects of files or texts, for surveys with these files' candidates. */
+  read(inputs: Input[], files: Candidate[]): Promise<Summary> {
+    return this.#ask({ task: "read", inputs, files });
   }
 
-  /** An object of the last plan; `undefined` if there is none, or if the plan was cancelled. */
-  async item(index: number): Promise<Item | undefined> {
+  /** Works out what candidates do to what was read. A newer survey ends an older one. */
+  survey(
+    candidates: Candidate[],
+    incident: Incident,
+    progress: (progress: Progress) => void,
+  ): Promise<void> {
+    return this.#ask({ task: "survey", candidates, incident }, progress);
+  }
+
+  /** A request about a workload that was read; `undefined` if there is none, or after `end`. */
+  async details(index: number, candidate: Candidate): Promise<Item | undefined> {
     if (!this.#worker) return undefined;
     try {
-      return await this.#ask<Item | undefined>({ task: "item", index });
+      return await this.#ask<Item | undefined>({ task: "details", index, candidate });
     } catch (error) {
       if (error instanceof Ended) return undefined;
       throw error;

@@ -33,6 +33,12 @@ export class RegistryView {
     this.#place.replaceChildren(...images.map((image) => this.#row(image)));
   }
 
+  /** Sets all answers at once. */
+  replace(table: Table) {
+    this.table = table;
+    this.#shown = "";
+  }
+
   get rows(): number {
     return this.#place.childElementCount;
   }
@@ -43,7 +49,6 @@ export class RegistryView {
     const ownDigest = digestOf(image);
     const enable = ({ answer }: Entry) => {
       digest.disabled = answer !== "digest" || ownDigest !== undefined;
-      platforms.disabled = answer !== "digest";
     };
     const change = (change: Partial<Entry>) => {
       const next = { ...entry(), ...change };
@@ -74,14 +79,6 @@ export class RegistryView {
       digest.reportValidity();
       if (!problem) change({ digest: text });
     });
-    const platforms = h("input", {
-      type: "text",
-      value: entry().platforms,
-      placeholder: "linux/amd64, linux/arm64",
-      spellcheck: "false",
-      autocomplete: "off",
-    });
-    platforms.addEventListener("input", () => change({ platforms: platforms.value.trim() }));
     enable(entry());
     return h(
       "fieldset",
@@ -89,7 +86,6 @@ export class RegistryView {
       h("legend", {}, image),
       h("label", {}, "answer ", answer),
       h("label", {}, "digest ", digest),
-      h("label", {}, "platforms ", platforms),
     );
   }
 }

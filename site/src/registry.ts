@@ -15,12 +15,13 @@ export type Entry = {
   answer: Answer;
   /** `sha256:<64 hex>`. If it is empty, the page invents a digest. */
   digest: string;
-  /** The platforms in the image's index: `linux/amd64, linux/arm64`. Empty if there is no index. */
-  platforms: string;
 };
 
 /** The rows, by the normalised image that this policy looks up. */
 export type Table = Record<string, Entry>;
+
+/** What a registry answers for a normalised image. */
+export type Registries = (image: string) => Entry;
 
 export const ANSWERS: Record<Answer, string> = {
   digest: "a digest",
@@ -30,7 +31,13 @@ export const ANSWERS: Record<Answer, string> = {
   unreachable: "unreachable",
 };
 
-export const DEFAULT_ENTRY: Entry = { answer: "digest", digest: "", platforms: "" };
+export const DEFAULT_ENTRY: Entry = { answer: "digest", digest: "" };
+
+/** The registries that answer as a table says. An image that is not in the table is found. */
+export const registriesOf =
+  (table: Table): Registries =>
+  (image) =>
+    (Object.hasOwn(table, image) ? table[image] : undefined) ?? DEFAULT_ENTRY;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -55,23 +62,15 @@ export function digestProblem(text: string): string | undefined {
     : "a digest is sha256: and 64 hexadecimal digits";
 }
 
-/** The platforms of a list such as `linux/amd64, linux/arm64`. */
-export function platforms(text: string): { os: string; architecture: string }[] {
-  return text
-    .split(/[\s,]+/)
-    .filter((platform) => platform.includes("/"))
-    .map((platform) => {
-      const [os = "", architecture = "", variant] = platform.split("/");
-      return { os, architecture, ...(variant ? { variant } : {}) };
-    });
-}
-
 /** The parts of an image that this policy looks up. It has normalised the image. */
 function partsOf(image: string) {
   const [, registry = "", repository = "", tag, digest] =
     /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/.exec(image) ?? [];
   return { registry, repository, version: digest ?? tag ?? "latest", digest };
 }
+
+/** The registry of an image that this policy looks up. */
+export const registryOf = (image: string) => partsOf(image).registry;
 
 /** The digest in an image that this policy looks up. */
 export const digestOf = (image: string) => partsOf(image).digest;
@@ -96,76 +95,30 @@ export function errorText(image: string, answer: Exclude<Answer, "digest">): str
 export type Exchange = { operation: string; image: string; answer?: string; error?: string };
 
 /**
- * A host that answers from the table and records the calls. An image that is not in the table is
- * found. A reference with a digest gets its own digest, and any other reference an invented digest.
+ * A host that asks these registries and records the calls. A reference with a digest gets its own
+ * digest, and any other reference the digest of its entry, or an invented one.
  */
-export function registryHost(table: Table, asked: Exchange[] = []): HostCall {
-  const entryOf = (image: string): Entry =>
-    (Object.hasOwn(table, image) ? table[image] : undefined) ?? DEFAULT_ENTRY;
+export function registryHost(registries: Registries, asked: Exchange[] = []): HostCall {
   const answerFor = (image: string) => {
-    const entry = entryOf(image);
+    const entry = registries(image);
     if (entry.answer !== "digest") {
       throw new Error(`Callback evaluation failure: ${errorText(image, entry.answer)}`);
     }
-    return digestOf(image) ?? (entry.digest || madeUpDigest(image));
-  };
-  const lookup: Record<string, (image: string) => unknown> = {
-    "v1/manifest_digest": (image) => ({ digest: answerFor(image) }),
-    "v1/oci_manifest": (image) => {
-      // If the digest comes from an earlier answer, the table's row is that of the earlier call's
-      // image. Otherwise it is the row of the reference itself.
-      const { repository, digest } = partsOf(image);
-      const tagged = asked.find(
-        (other) =>
-          partsOf(other.image).repository === repository &&
-          entryOf(other.image).answer === "digest" &&
-          answerFor(other.image) === digest,
-      );
-      const name = tagged?.image ?? image;
-      answerFor(name);
-      return manifest(name, entryOf(name).platforms);
-    },
+    return { digest: digestOf(image) ?? (entry.digest || madeUpDigest(image)) };
   };
   return (binding, namespace, operation, payload) => {
     if (binding !== "kubewarden") throw new Error(`unknown binding: ${binding}`);
     if (namespace === "tracing" && operation === "log") return new Uint8Array();
     if (namespace !== "oci") throw new Error(`unknown namespace: ${namespace}`);
-    const answers = Object.hasOwn(lookup, operation) ? lookup[operation] : undefined;
-    if (!answers) throw new Error(`unknown operation: ${operation}`);
+    if (operation !== "v1/manifest_digest") throw new Error(`unknown operation: ${operation}`);
     const image = JSON.parse(decoder.decode(payload)) as string;
     try {
-      const answer = JSON.stringify(answers(image));
+      const answer = JSON.stringify(answerFor(image));
       asked.push({ operation, image, answer });
       return encoder.encode(answer);
     } catch (error) {
       asked.push({ operation, image, error: (error as Error).message });
       throw error;
     }
-  };
-}
-
-/** The manifest of an image: an index if there are platforms, else the manifest of one image. */
-function manifest(image: string, list: string) {
-  const index = platforms(list);
-  const descriptor = (kind: string, of: string) => ({
-    mediaType: `application/vnd.oci.image.${kind}.v1+json`,
-    digest: madeUpDigest(of),
-    size: 1024,
-  });
-  if (index.length === 0) {
-    return {
-      schemaVersion: 2,
-      mediaType: "application/vnd.oci.image.manifest.v1+json",
-      config: descriptor("config", `${image} config`),
-      layers: [],
-    };
-  }
-  return {
-    schemaVersion: 2,
-    mediaType: "application/vnd.oci.image.index.v1+json",
-    manifests: index.map((platform) => ({
-      ...descriptor("manifest", `${image} ${platform.os}/${platform.architecture}`),
-      platform,
-    })),
   };
 }

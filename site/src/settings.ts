@@ -45,7 +45,7 @@ export function readSettings(text: string): Settings {
   return { value: isObject(value) && !second ? value : undefined, document, problems };
 }
 
-/** The path at the start of a sentence of this policy: `registry.overrides[0].images must…`. */
+/** The path at the start of a sentence of this policy: `images.forbidAlways[0] must…`. */
 function pathOf(sentence: string): (string | number)[] {
   const [path = ""] = /^[^\s:]+/.exec(sentence) ?? [];
   return [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, key]) =>

@@ -17,10 +17,12 @@ export type Registry = "away" | "lost" | "up";
 export type Scenario = {
   /** `up`: reachable. `lost`: unreachable after the init containers. `away`: never reachable. */
   registry: Registry;
-  /** Whether the node has a copy of every image from the start. */
-  copies: boolean;
+  /** The images of which the node has a copy from the start, by `nodeName`: all, none, or some. */
+  copies: boolean | ReadonlySet<string>;
   /** The images that are no longer in their registries, by `imageName`. */
   missing: ReadonlySet<string>;
+  /** The images whose registries are away, whatever `registry` says, by `imageName`. */
+  away?: ReadonlySet<string>;
   /** The images that can't be parsed. */
   invalid: ReadonlySet<string>;
 };
@@ -73,14 +75,16 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   // `docker.io/library/nginx`.
   const onNode = new Set<string>();
   let up = scenario.registry !== "away";
+  const { copies } = scenario;
 
   const pull = ({ image, policy, missing, invalid }: Step): Fate => {
     if (invalid) return "waits";
     const key = nodeName(image);
-    const there = scenario.copies || onNode.has(key);
+    const isCopied = typeof copies === "boolean" ? copies : copies.has(key);
+    const there = isCopied || onNode.has(key);
     if (policy === "Never") return there ? "node" : "waits";
     if (policy === "IfNotPresent" && there) return "node";
-    if (!up || missing) return "waits";
+    if (!up || missing || scenario.away?.has(imageName(image))) return "waits";
     onNode.add(key);
     return "registry";
   };
@@ -138,6 +142,17 @@ export function simulate(spec: JsonObject | undefined, scenario: Scenario): Step
   if (scenario.registry === "lost") up = false;
   if (started) start(apps);
   return [...init, ...apps].flat();
+}
+
+/** What becomes of a Pod, from the best to the worst. */
+export const ENDS = ["starts", "rejected", "waits", "half"] as const;
+/** `half`: an app container has started, and another waits. `waits`: no app container starts. */
+export type End = (typeof ENDS)[number];
+
+/** What becomes of a Pod that starts with these steps. */
+export function endOf(steps: Step[]): End {
+  if (steps.every(hasStarted)) return "starts";
+  return steps.some((step) => step.kind === "app" && hasStarted(step)) ? "half" : "waits";
 }
 
 export type Ending = { style: "good" | "notice" | "bad"; sentence: string };

@@ -1,6 +1,6 @@
 /** The texts that a user copies: the resource that installs this policy, and a `kwctl` command. */
 
-import { at, isObject, type Json, type JsonObject, listAt, textAt } from "./json.ts";
+import { at, isObject, type Json, type JsonObject, textAt } from "./json.ts";
 import type { Item } from "./objects.ts";
 import { toYaml } from "./yaml.ts";
 
@@ -26,12 +26,8 @@ const moduleUri = (metadata: Metadata) => `registry://${metadata.uri}:v${metadat
 
 /** Whether this policy makes lookups with these settings. */
 export function asksRegistries(settings: JsonObject): boolean {
-  const looksUp = (holder: Json | undefined) => {
-    const lookup = textAt(holder, "lookup");
-    return lookup !== undefined && lookup !== "Off";
-  };
-  const registry = settings["registry"];
-  return looksUp(registry) || listAt(registry, "overrides").some(looksUp);
+  const lookup = textAt(settings["registry"], "lookup");
+  return lookup !== undefined && lookup !== "Off";
 }
 
 /** The ClusterAdmissionPolicy for these settings, with the admission rules of the module. */

@@ -2,10 +2,13 @@
 
 import { evaluate, validateSettings } from "./evaluate.ts";
 import { textOf } from "./files.ts";
-import type { JsonObject } from "./json.ts";
-import { type Item, members, type Read, readValue } from "./objects.ts";
-import { type PlanRow, planRow } from "./plan.ts";
+import type { Incident } from "./incident.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { type Item, members } from "./objects.ts";
+import type { Result } from "./plan.ts";
 import type { Table } from "./registry.ts";
+import { type Candidate, type Summary, Survey } from "./survey.ts";
+import { group } from "./workloads.ts";
 import { lineOf, parseAny } from "./yaml.ts";
 
 /** An opened file, or a pasted text. */
@@ -15,16 +18,14 @@ export type Task =
   | { task: "start"; module: WebAssembly.Module }
   | { task: "settings"; settings: JsonObject }
   | { task: "evaluate"; item: Item; settings: JsonObject; table: Table }
-  | { task: "plan"; inputs: Input[]; settings: JsonObject; table: Table }
-  | { task: "item"; index: number };
+  | { task: "read"; inputs: Input[]; files: Candidate[] }
+  | { task: "survey"; candidates: Candidate[]; incident: Incident }
+  | { task: "details"; index: number; candidate: Candidate };
 
-/** A report of a running plan. All fields except `part` count from the last report. */
+/** A report of a running survey. The results are those since the last report. */
 export type Progress = {
-  rows: PlanRow[];
-  /** The number of objects whose kinds are not sent to this policy. */
-  others: number;
-  problems: string[];
-  /** The finished part of the whole plan, from 0 to 1. */
+  results: { index: number; candidate: string; result: Result | undefined }[];
+  /** The finished part of the whole survey, from 0 to 1. */
   part: number;
 };
 
@@ -34,11 +35,9 @@ export type Message =
   | { id: number; error: string };
 
 let module: WebAssembly.Module | undefined;
-/**
- * The object of each row of the last plan, as text. Each instance of the module makes the browser
- * collect garbage, which takes ten times as long with thousands of parsed objects in memory.
- */
-let kept: string[] = [];
+let survey: Survey | undefined;
+/** The id of the running survey. A newer one ends it. */
+let running: number | undefined;
 
 const scope = self as unknown as {
   onmessage: ((event: MessageEvent<{ id: number; task: Task }>) => void) | null;
@@ -64,60 +63,58 @@ async function run(id: number, task: Task): Promise<unknown> {
       return validateSettings(module, task.settings);
     case "evaluate":
       return evaluate(module, task.item, task.settings, task.table);
-    case "item":
-      return item(kept[task.index]);
-    case "plan":
-      return plan(id, module, task.inputs, task.settings, task.table);
+    case "read":
+      return read(module, task.inputs, task.files);
+    case "survey":
+      return work(id, task);
+    case "details":
+      return survey?.details(task.index, task.candidate);
   }
 }
 
-/** The request for an object of the plan, which is given as text. */
-function item(text: string | undefined): Item | undefined {
-  return text === undefined ? undefined : readValue(JSON.parse(text)).items[0];
+/** Reads the objects of all inputs. */
+async function read(module: WebAssembly.Module, inputs: Input[], files: Candidate[]) {
+  const values: Json[] = [];
+  const problems: string[] = [];
+  for (const { name, content } of inputs) {
+    const text = typeof content === "string" ? content : await textOf(content);
+    const parsed = parseAny(text);
+    const where = inputs.length > 1 || typeof content !== "string" ? `${name}: ` : "";
+    for (const problem of parsed.problems) {
+      problems.push(`${where}line ${lineOf(text, problem.from)}: ${problem.message}`);
+    }
+    for (const { value } of parsed.documents) values.push(...members(value));
+  }
+  const cluster = group(
+    values,
+    files.flatMap(({ policies }) => policies),
+  );
+  survey = new Survey(module, { ...cluster, problems: [...problems, ...cluster.problems] });
+  return survey.summary(files) satisfies Summary;
 }
 
 /** The shortest time between two reports, in milliseconds. The last report may come sooner. */
 const INTERVAL = 200;
 
-async function plan(
-  id: number,
-  module: WebAssembly.Module,
-  inputs: Input[],
-  settings: JsonObject,
-  table: Table,
-) {
-  kept = [];
+async function work(id: number, { candidates, incident }: Task & { task: "survey" }) {
+  if (!survey) throw new Error("nothing was read");
+  running = id;
+  survey.prepare(candidates);
+  const { workloads } = survey.cluster;
   let told = performance.now();
-  let progress: Progress = { rows: [], others: 0, problems: [], part: 0 };
-  const tell = (part: number) => {
-    scope.postMessage({ id, progress: { ...progress, part } });
-    progress = { rows: [], others: 0, problems: [], part };
+  let results: Progress["results"] = [];
+  for (const index of workloads.keys()) {
+    for (const candidate of candidates) {
+      const result = survey.result(index, candidate, incident);
+      results.push({ index, candidate: candidate.name, result });
+    }
+    if (performance.now() - told < INTERVAL) continue;
+    scope.postMessage({ id, progress: { results, part: (index + 1) / workloads.length } });
+    results = [];
+    // A newer task can come in between.
+    await new Promise((resolve) => setTimeout(resolve));
+    if (running !== id) return;
     told = performance.now();
-  };
-  for (const [number, { name, content }] of inputs.entries()) {
-    const text = typeof content === "string" ? content : await textOf(content);
-    const { documents, problems } = parseAny(text);
-    const where = inputs.length > 1 || typeof content !== "string" ? `${name}: ` : "";
-    for (const problem of problems) {
-      progress.problems.push(`${where}line ${lineOf(text, problem.from)}: ${problem.message}`);
-    }
-    const texts = documents
-      .splice(0)
-      .flatMap(({ value }) => [...members(value)].map((member) => JSON.stringify(member)));
-    for (const [index, text] of texts.entries()) {
-      const read: Read = readValue(JSON.parse(text));
-      progress.others += read.others.length;
-      for (const problem of read.problems.map((words) => where + words)) {
-        if (!progress.problems.includes(problem)) progress.problems.push(problem);
-      }
-      for (const item of read.items) {
-        kept.push(text);
-        progress.rows.push(planRow(evaluate(module, item, settings, table)));
-      }
-      if (performance.now() - told > INTERVAL) {
-        tell((number + (index + 1) / texts.length) / inputs.length);
-      }
-    }
   }
-  tell(1);
+  scope.postMessage({ id, progress: { results, part: 1 } });
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::change::Change;
-use super::json_list::{LIST_MAX, joined, json};
+use super::json_list::{LIST_MAX, joined, to_json};
 use crate::request::Metadata;
 
 /// The annotation of a repaired Pod that lists what this policy changed.
@@ -16,12 +16,12 @@ const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 /// The annotation of a Pod that lists what this policy found and did not repair.
 const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 
-/// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
-/// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
+/// The size that the API server allows for all annotations of an object, with their keys, in bytes.
+/// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. One that would stay as it is, or for which the others leave no room, is left
-/// out.
+/// The annotations to write. One that would stay as it is, or for which the others leave no room,
+/// is left out.
 pub(super) fn annotations(
     changes: &[Change<'_>],
     warnings: &[String],
@@ -58,8 +58,8 @@ fn size(key: &str, value: Option<&str>) -> usize {
     value.map_or(0, |value| key.len().saturating_add(value.len()))
 }
 
-/// The record of these changes. None if there are none, or no room for one. The entries of an earlier
-/// record come last, so that a forged record can't take the room of the new entries.
+/// The record of these changes. None if there are none, or no room for one. The entries of an
+/// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     if changes.is_empty() {
         return None;
@@ -70,15 +70,15 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Optio
     let (earlier, more) = earlier.unwrap_or_default();
     let count = changes.len().saturating_add(earlier.len());
     joined(
-        changes.iter().map(json).chain(earlier),
+        changes.iter().map(to_json).chain(earlier),
         count,
         more,
         room.saturating_sub(CHANGES_ANNOTATION.len()).min(LIST_MAX),
     )
 }
 
-/// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of
-/// objects.
+/// The entries of an earlier record, and how many changes did not fit into it. None if it is no
+/// list of objects.
 fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     #[derive(Deserialize)]
     struct Entry {
@@ -94,13 +94,13 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     Some((entries, more))
 }
 
-/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new
-/// and fits.
+/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none
+/// is new and fits.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
     let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
-    let warnings: Vec<String> = warnings.iter().map(json).collect();
+    let warnings: Vec<String> = warnings.iter().map(to_json).collect();
     let mut known: BTreeSet<&str> = earlier.iter().copied().collect();
     let mut all = earlier.join(",");
     let before = all.len();

@@ -23,7 +23,8 @@ pub(crate) struct Place<'o> {
     pub(crate) entry: Option<&'o Value>,
     /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
-    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
+    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always`
+    /// (KEP-753).
     pub(crate) is_native_sidecar: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
     pub(crate) is_examined: bool,
@@ -98,8 +99,8 @@ impl<T: Clone + PartialEq> Field<T> {
 }
 
 impl<'o> Place<'o> {
-    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself, or
-    /// the member `image` of a volume. The role and the start are not known yet.
+    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself,
+    /// or the member `image` of a volume. The role and the start are not known yet.
     ///
     /// # Errors
     /// A value has a wrong shape.
@@ -199,13 +200,19 @@ impl<'o> Place<'o> {
         self.is_examined && !matches!(self.role, Role::Exempt | Role::Invalid)
     }
 
+    /// Whether it is an app container that is not exempt.
+    pub(crate) fn is_working_app(&self) -> bool {
+        self.list == List::Containers && self.role != Role::Exempt
+    }
+
     /// Whether it is an init container that ends before the next container starts.
     pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
-    /// The image now, in the form in which images are compared: `:latest` is added to a reference that
-    /// has neither a tag nor a digest. Two places pull the same image if these texts are equal.
+    /// The image now, in the form in which images are compared: `:latest` is added to a reference
+    /// that has neither a tag nor a digest. Two places pull the same image if these texts are
+    /// equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
         if self.image.now == self.image.before {
             self.same_image_before()
@@ -266,11 +273,10 @@ impl<'o> Place<'o> {
 
 /// Reads a pull policy. `""` counts as not set, as in the API server.
 fn pull_policy<'o>(source: &'o Value, key: &'static str) -> Result<Option<PullPolicy>, Wrong<'o>> {
-    match json::string(source, key)? {
-        None | Some("") => Ok(None),
-        Some(text) => {
-            let wrong = Wrong::must_be_one_of(source, key, "Always, IfNotPresent or Never");
-            PullPolicy::parse(text).map(Some).ok_or(wrong)
-        }
-    }
+    let read = |value: &Value| match value.as_str()? {
+        "" => Some(None),
+        text => PullPolicy::parse(text).map(Some),
+    };
+    let policy = json::typed(source, key, "Always, IfNotPresent or Never", read)?;
+    Ok(policy.flatten())
 }

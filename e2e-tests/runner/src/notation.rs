@@ -20,8 +20,8 @@ const EMPTY_DIR: &str = "emptyDir";
 
 /// Reads places and returns a Pod spec that has them.
 ///
-/// Every container has a secret, which no answer may show, and a field that no library knows. The program of an image
-/// check comes from a volume, because no other check is ever copied.
+/// Every container has a secret, which no answer may show, and a field that no library knows. The
+/// program of an image check comes from a volume, because no other check is ever copied.
 pub(crate) fn spec_of_places(places: &str) -> Result<Value> {
     let mut spec = json!({});
     let mut mounts = Vec::new();
@@ -205,18 +205,19 @@ pub(crate) fn written_out(value: &Value) -> Value {
     written.into()
 }
 
-/// Writes out each digest: `sha256:a1…` has the two digits 32 times.
+/// Writes out each digest: `sha256:1…` has the digit 64 times.
 pub(crate) fn whole_digests(text: &str) -> String {
     let mut parts = text.split('…');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = whole.rsplit_once(':').map_or("", |(_, digits)| digits);
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        whole += &match digits.len() {
-            1 | 2 if is_hex => digits.repeat(64 / digits.len() - 1),
-            _ => "…".to_owned(),
+        let is_digit = digits.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let rest = if is_digit {
+            digits.repeat(63)
+        } else {
+            "…".to_owned()
         };
-        whole += part;
+        whole.extend([&rest, part]);
     }
     whole
 }
@@ -229,16 +230,16 @@ pub(crate) fn short_digests(text: &str) -> String {
     for part in parts {
         short += START;
         let (digest, rest) = part.split_at_checked(64).unwrap_or(("", part));
-        let mut starts = [1, 2].iter().filter_map(|length| digest.get(..*length));
-        match starts.find(|digits| digits.repeat(64 / digits.len()) == digest) {
-            Some(digits) => short.extend([digits, "…", rest]),
+        match digest.get(..1).filter(|digit| digit.repeat(64) == digest) {
+            Some(digit) => short.extend([digit, "…", rest]),
             None => short += part,
         }
     }
     short
 }
 
-/// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an element, or its index.
+/// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an
+/// element, or its index.
 pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, step| match value {
         Value::Array(list) => list.get(index(list, step)?),
@@ -246,7 +247,8 @@ pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Sets the value at a path, or takes it out. Objects on the way to it are made if they are missing.
+/// Sets the value at a path, or takes it out. Objects on the way to it are made if they are
+/// missing.
 pub(crate) fn set(value: &mut Value, path: &str, new: Option<&Value>) -> Result<()> {
     let (step, rest) = match path.split_once('.') {
         Some((step, rest)) => (step, Some(rest)),

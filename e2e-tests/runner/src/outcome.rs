@@ -1,9 +1,10 @@
 //! Compares what came out with what a row expects. Both are kept as a row writes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use consistent_pull_policy_promises::answers::MANIFEST_DIGEST;
+use consistent_pull_policy_promises::image::Reference;
 use consistent_pull_policy_promises::kubelet::{self, Surroundings};
 use serde_json::{Map, Value, json};
 
@@ -18,7 +19,8 @@ const LISTS: [&str; 4] = ["findings", "changes", "record", "lookups"];
 const WARNINGS: &str = "consistent-pull-policy/warnings";
 
 impl Row {
-    /// Returns what is not as the row expects: what was expected and what came, both as a row writes them.
+    /// Returns what is not as the row expects: what was expected and what came, both as a row
+    /// writes them.
     #[must_use]
     pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
         let mut actual = self.actual(case, evaluation);
@@ -52,7 +54,8 @@ impl Row {
         Some(report)
     }
 
-    /// A case, its lookups and the answer, for other programs that compare themselves with the rows.
+    /// A case, its lookups and the answer, for other programs that compare themselves with the
+    /// rows.
     #[must_use]
     pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
         let calls = evaluation.calls.iter().map(|image| {
@@ -187,11 +190,18 @@ impl Row {
     }
 }
 
-/// How a Pod starts in some surroundings, by the kubelet in miniature: with every image, without any, and without each one
-/// if there are few.
+/// How a Pod starts in some surroundings, by the kubelet in miniature: with every image, without
+/// any, without those of each registry, and without each one if there are few.
 fn starts(spec: &Value) -> Option<Value> {
     let images = kubelet::images(spec)?;
+    let mut by_registry = BTreeMap::<String, BTreeSet<String>>::new();
+    for image in &images {
+        let registry = Reference::parse(image)?.registry;
+        let of_registry = by_registry.entry(registry).or_default();
+        of_registry.insert(image.clone());
+    }
     let mut missing = vec![BTreeSet::new(), images.clone()];
+    missing.extend(by_registry.into_values());
     if images.len() <= 8 {
         missing.extend(images.into_iter().map(|image| BTreeSet::from([image])));
     }
@@ -299,8 +309,9 @@ fn short(entry: &Value) -> Value {
     words.join(" ").into()
 }
 
-/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it tells the finding or the
-/// failed lookup that the line names: its container, its image, its pull policies, and all further words of the line.
+/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it
+/// tells the finding or the failed lookup that the line names: its container, its image, its pull
+/// policies, and all further words of the line.
 fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String> {
     let (sentence, line) = (short_digests(sentence), short_digests(line));
     let lacks = |word: &str| format!("the sentence for `{line}` has no word `{word}`: {sentence}");

@@ -51,6 +51,14 @@ test.describe("axe finds no accessibility problem", () => {
           },
         ],
         [
+          "files to install",
+          async () => {
+            await page.getByLabel("Install air-gapped").check();
+            await page.getByText("What this table assumes").click();
+            await expect(page.locator("#install pre")).toContainText("helm upgrade");
+          },
+        ],
+        [
           "refused",
           async () => {
             await playground.type("settings", "mode: fix\n");

@@ -5,6 +5,7 @@ import {
   type Browser,
   type ConsoleMessage,
   expect,
+  type Locator,
   type Page,
   type WorkerInfo,
 } from "@playwright/test";
@@ -70,6 +71,18 @@ export class Playground {
       .evaluateAll((rows) =>
         rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())),
       );
+  }
+
+  /** The file that a button in `place` saves. */
+  async saved(place: Locator, button: string) {
+    const [download] = await Promise.all([
+      this.page.waitForEvent("download"),
+      place.getByRole("button", { name: button }).click(),
+    ]);
+    return {
+      name: download.suggestedFilename(),
+      text: readFileSync(await download.path(), "utf8"),
+    };
   }
 
   /** The accessibility problems that axe finds, with all its rules or only with these. */

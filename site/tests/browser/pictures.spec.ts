@@ -63,7 +63,7 @@ test("the outage", async ({ playground }) => {
   await playground.type("object", JOB);
   await playground.type(
     "settings",
-    'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onUnreachable: UseCached\n',
+    'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onNoAnswer: UseCached\n',
   );
   await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
   await expect(page.locator("#told")).toContainText("no usable answer");

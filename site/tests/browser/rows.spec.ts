@@ -5,11 +5,15 @@
 
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import type { Answer } from "../../src/evaluate.ts";
+import { type Answer, answerOf, factsOf } from "../../src/evaluate.ts";
 import { imageName, nodeName } from "../../src/image.ts";
-import type { JsonObject } from "../../src/json.ts";
+import { type JsonObject, listAt, textAt } from "../../src/json.ts";
 import { imagesOf } from "../../src/defaults.ts";
-import { hasStarted, simulate } from "../../src/start.ts";
+import { Guest } from "../../src/host.ts";
+import { copiesOf, endDuring, type Incident, outOfReach } from "../../src/incident.ts";
+import { registryOf } from "../../src/registry.ts";
+import { type End, hasStarted, simulate } from "../../src/start.ts";
+import { policy } from "../policy.ts";
 import { expect, test } from "./page.ts";
 
 type Call = { operation: string; image: string; answer?: string; error?: string };
@@ -87,6 +91,24 @@ test("the page gives the answers of the rows, and makes the same lookups", async
   }
 });
 
+test("an instance of the module keeps nothing from one call to the next", () => {
+  const guest = new Guest(policy);
+  for (const line of readFileSync(file, "utf8").trimEnd().split("\n")) {
+    const { place, request, settings, calls, answer } = JSON.parse(line) as Case;
+    if (!answer) continue;
+    let asked = 0;
+    const got = answerOf(guest, request, settings, (_, namespace) => {
+      if (namespace !== "oci") return new Uint8Array();
+      const call = calls[asked++];
+      if (call?.answer === undefined) throw new Error(call?.error ?? "the row has fewer lookups");
+      return new TextEncoder().encode(call.answer);
+    });
+    const fields = Object.entries(answer).filter(([, value]) => value !== null);
+    if (isDeepStrictEqual(got, Object.fromEntries(fields))) continue;
+    expect(got, place).toEqual(Object.fromEntries(fields));
+  }
+});
+
 test("the drawing starts the containers that the kubelet of the promises starts", () => {
   const cases = readFileSync(file, "utf8").trimEnd().split("\n");
   let compared = 0;
@@ -109,4 +131,49 @@ test("the drawing starts the containers that the kubelet of the promises starts"
     }
   }
   expect(compared).toBeGreaterThan(5000);
+});
+
+/** What becomes of a Pod of which these containers start. */
+function endOf(spec: JsonObject, started: string[]): End {
+  const names = (list: string) => listAt(spec, list).map((container) => textAt(container, "name"));
+  const starts = (name: string | undefined) => name !== undefined && started.includes(name);
+  if ([...names("initContainers"), ...names("containers")].every(starts)) return "starts";
+  return names("containers").some(starts) ? "half" : "waits";
+}
+
+test("a Pod ends in an incident as the kubelet of the promises says", () => {
+  const nameOf = (image: string) => factsOf(policy, image)?.name;
+  const compared = { registries: 0, registry: 0, image: 0 };
+  for (const line of readFileSync(file, "utf8").trimEnd().split("\n")) {
+    const { place, starts } = JSON.parse(line) as Case;
+    for (const { spec, worlds } of starts ?? []) {
+      const images = imagesOf(spec).map(nameOf);
+      const names = [...new Set(images.filter((name) => name !== undefined))];
+      const incident = (what: Incident["what"], name = ""): Incident => ({
+        ...{ what, name, moment: "meanwhile" },
+      });
+      for (const one of [
+        incident("registries"),
+        ...[...new Set(names.map(registryOf))].map((name) => incident("registry", name)),
+        ...names.map((name) => incident("image", name)),
+      ]) {
+        const away = [...outOfReach(one, [spec], nameOf)].sort();
+        for (const { copies, missing, started } of worlds) {
+          // A world is that of the incident if it lacks the same images. Pinned ones lack together.
+          const isSame = isDeepStrictEqual([...new Set(missing.map(imageName))].sort(), away);
+          const isWhole = imagesOf(spec).every(
+            (image) => away.includes(imageName(image)) === missing.includes(nodeName(image)),
+          );
+          if (!isSame || !isWhole) continue;
+          const has = copies ? copiesOf(spec) : false;
+          const end = endDuring(one, spec, has, nameOf, new Set());
+          compared[one.what]++;
+          if (end === endOf(spec, started)) continue;
+          const about = `${place}: ${JSON.stringify({ one, copies })} ${JSON.stringify(spec)}`;
+          expect(end, about.slice(0, 2000)).toEqual(endOf(spec, started));
+        }
+      }
+    }
+  }
+  for (const count of Object.values(compared)) expect(count).toBeGreaterThan(1000);
 });

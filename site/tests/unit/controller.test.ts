@@ -187,7 +187,7 @@ describe("the request for the Pod", () => {
   const job = readValue(workload("batch/v1", "Job", { template })).items[0] as Item;
 
   const request = (item: Item, accepted: boolean) =>
-    podRequest({ item, answer: { accepted }, asked: [], invalid: [] });
+    podRequest({ item, answer: { accepted }, asked: [], invalid: [], names: {} });
 
   test("is made from the workload", () => {
     const made = request(job, true);

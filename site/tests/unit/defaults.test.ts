@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { imagesOf, withDefaults } from "../../src/defaults.ts";
-import { serverDefault } from "../../src/evaluate.ts";
+import { factsOf } from "../../src/evaluate.ts";
 import { policy } from "../policy.ts";
 
 const hex = "0123456789abcdef".repeat(4);
@@ -42,7 +42,7 @@ const observed: [string, "Always" | "IfNotPresent" | "invalid"][] = [
 
 describe("the API server's default", () => {
   test.each(observed)("of %j is %s, says this policy", (image, expected) => {
-    expect(serverDefault(policy, image) ?? "invalid").toBe(expected);
+    expect(factsOf(policy, image)?.policy ?? "invalid").toBe(expected);
   });
 
   test("is filled in only where a pull policy is not set", () => {

@@ -4,7 +4,7 @@ import { fromFragment, toFragment } from "../../src/link.ts";
 const typed = {
   object: "kind: Pod # ä 🙂\n".repeat(50),
   settings: 'mode: "Fix"',
-  registry: { "docker.io/library/a:1": { answer: "denied" as const, digest: "", platforms: "" } },
+  registry: { "docker.io/library/a:1": { answer: "denied" as const, digest: "" } },
   start: { registry: "lost" as const, copies: false, missing: ["docker.io/library/a:1"] },
 };
 

@@ -1,28 +1,32 @@
 import { expect, test } from "vitest";
-import { readValue } from "../../src/objects.ts";
 import type { Answer } from "../../src/evaluate.ts";
-import { counts, csv, type PlanRow, planJson, planRow, select, type View } from "../../src/plan.ts";
-
-const [item] = readValue({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "p", namespace: "n" },
-  spec: { containers: [] },
-}).items;
-if (!item) throw new Error("no item");
-const rowOf = (answer: Answer) => planRow({ item, answer });
+import {
+  COLUMNS,
+  counts,
+  csv,
+  json,
+  judge,
+  type PlanRow,
+  select,
+  tableOf,
+  type View,
+} from "../../src/plan.ts";
 
 const row = (more: Partial<PlanRow>): PlanRow => ({
   kind: "Pod",
   namespace: "n",
   name: "p",
+  number: 1,
+  nodes: 0,
   outcome: "allowed",
   rules: [],
   reason: "",
+  before: "starts",
+  after: "starts",
   ...more,
 });
 
-test("a row has the outcome, the rules and the reason", () => {
+test("an answer has an outcome, rules and a reason", () => {
   const changes = JSON.stringify([
     {
       path: "spec.containers[0].imagePullPolicy",
@@ -33,31 +37,38 @@ test("a row has the outcome, the rules and the reason", () => {
     { path: "spec.initContainers[0]", from: null, to: { name: "c" }, rule: "missing-check" },
   ]);
   const findings = JSON.stringify([{ rule: "weak-check", path: "spec" }]);
-  expect(rowOf({ accepted: true })).toEqual(row({}));
-  expect(rowOf({ accepted: true, warnings: ["a", "b"], audit_annotations: { findings } })).toEqual(
-    row({ outcome: "warned", rules: ["weak-check"], reason: "a; b" }),
-  );
-  expect(rowOf({ accepted: true, mutated_object: {}, audit_annotations: { changes } })).toEqual(
-    row({
-      outcome: "changed",
-      rules: ["missing-check", "pull-once"],
-      reason:
-        'spec.containers[0].imagePullPolicy: Always -> IfNotPresent; spec.initContainers[0]: null -> {"name":"c"}',
-    }),
-  );
-  // Only the annotation with the warnings was written.
-  expect(rowOf({ accepted: true, mutated_object: {}, warnings: ["a"] })).toEqual(
-    row({ outcome: "warned", reason: "a" }),
-  );
-  expect(rowOf({ accepted: false, message: "no", code: 400, warnings: ["w"] })).toEqual(
-    row({ outcome: "rejected", reason: "no" }),
-  );
+  const answers: [Answer, object][] = [
+    [{ accepted: true }, { outcome: "allowed", rules: [], reason: "" }],
+    [
+      { accepted: true, warnings: ["a", "b"], audit_annotations: { findings } },
+      { outcome: "warned", rules: ["weak-check"], reason: "a; b" },
+    ],
+    [
+      { accepted: true, mutated_object: {}, audit_annotations: { changes } },
+      {
+        outcome: "changed",
+        rules: ["missing-check", "pull-once"],
+        reason:
+          'spec.containers[0].imagePullPolicy: Always -> IfNotPresent; spec.initContainers[0]: null -> {"name":"c"}',
+      },
+    ],
+    // Only the annotation with the warnings was written.
+    [
+      { accepted: true, mutated_object: {}, warnings: ["a"] },
+      { outcome: "warned", rules: [], reason: "a" },
+    ],
+    [
+      { accepted: false, message: "no", code: 400, warnings: ["w"] },
+      { outcome: "rejected", rules: [], reason: "no" },
+    ],
+  ];
+  for (const [answer, expected] of answers) expect(judge(answer)).toEqual(expected);
 });
 
 const rows = [
   row({ name: "b", outcome: "changed", rules: ["weak-check", "pull-once"] }),
   row({ name: "a", outcome: "rejected", rules: ["weak-check"], reason: 'says "no", twice' }),
-  row({ name: "c", namespace: "m" }),
+  row({ name: "c", namespace: "m", number: 12, before: "half", after: "waits" }),
 ];
 const view: View = {
   outcome: undefined,
@@ -71,7 +82,9 @@ const names = (change: Partial<View>) =>
 
 test("rows are counted by outcome and by rule", () => {
   const { outcomes, rules } = counts(rows);
-  expect(Object.fromEntries(outcomes)).toEqual({ rejected: 1, changed: 1, warned: 0, allowed: 1 });
+  expect(Object.fromEntries(outcomes)).toEqual({
+    ...{ rejected: 1, reported: 0, changed: 1, warned: 0, allowed: 1 },
+  });
   expect(rules).toEqual([
     ["weak-check", 2],
     ["pull-once", 1],
@@ -82,6 +95,8 @@ test("rows are filtered and sorted", () => {
   expect(names({})).toEqual(["a", "b", "c"]);
   expect(names({ descending: true })).toEqual(["c", "b", "a"]);
   expect(names({ sort: "namespace" })).toEqual(["c", "b", "a"]);
+  expect(names({ sort: "number", descending: true })).toEqual(["c", "b", "a"]);
+  expect(names({ sort: "before", descending: true })).toEqual(["c", "b", "a"]);
   expect(names({ rule: "pull-once" })).toEqual(["b"]);
   expect(names({ outcome: "rejected" })).toEqual(["a"]);
   expect(names({ text: "WEAK no" })).toEqual(["a"]);
@@ -89,15 +104,15 @@ test("rows are filtered and sorted", () => {
 });
 
 test("CSV has quotes only where they are needed", () => {
-  expect(csv(rows).split("\r\n")).toEqual([
-    "kind,namespace,name,outcome,rules,reason",
-    'Pod,n,b,changed,"weak-check, pull-once",',
-    'Pod,n,a,rejected,weak-check,"says ""no"", twice"',
-    "Pod,m,c,allowed,,",
+  expect(csv(tableOf(rows, COLUMNS)).split("\r\n")).toEqual([
+    "kind,namespace,name,number,outcome,before,after,nodes,rules,reason",
+    'Pod,n,b,1,changed,starts,starts,0,"weak-check, pull-once",',
+    'Pod,n,a,1,rejected,starts,starts,0,weak-check,"says ""no"", twice"',
+    "Pod,m,c,12,allowed,half,waits,0,,",
     "",
   ]);
 });
 
-test("JSON has the same columns", () => {
-  expect(JSON.parse(planJson(rows))[0]).toEqual(rows[0]);
+test("JSON has the same values", () => {
+  expect(JSON.parse(json(rows))[0]).toEqual(rows[0]);
 });

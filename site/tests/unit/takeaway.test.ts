@@ -7,7 +7,6 @@ test.each([
   [{}, false],
   [{ registry: { lookup: "Off" } }, false],
   [{ registry: { lookup: "Pin" } }, true],
-  [{ registry: { overrides: [{ images: ["a"], lookup: "Verify" }] } }, true],
   // As YAML reads a bare Off.
   [{ registry: { lookup: false } }, false],
 ])("%j needs time for lookups: %s", (settings, asks) => {

@@ -12,13 +12,13 @@ pub(super) struct Coverage<'e, 'o> {
     is_with_volumes: bool,
     /// When the first init container starts. None if the Pod has none.
     first_init: Option<Moment>,
-    /// When the Pod's work begins: with the app containers. If added checks are image volumes, with the
-    /// first init container, if there is one.
+    /// When the Pod's work begins: with the app containers. If added checks are image volumes,
+    /// with the first init container, if there is one.
     work: Moment,
     /// When the first place starts that needs a check.
     first_needing: Moment,
-    /// The only app container that is not exempt.
-    only_app: Option<usize>,
+    /// Whether only one app container is not exempt.
+    has_one_app: bool,
 }
 
 impl<'e, 'o> Coverage<'e, 'o> {
@@ -27,7 +27,6 @@ impl<'e, 'o> Coverage<'e, 'o> {
         let first_init = examination
             .first_init()
             .and_then(|(_, place)| place.start.moment());
-        let mut apps = apps(examination);
         let mut coverage = Self {
             examination,
             is_with_volumes,
@@ -36,7 +35,7 @@ impl<'e, 'o> Coverage<'e, 'o> {
                 .filter(|_| is_with_volumes)
                 .unwrap_or(Moment::APPS),
             first_needing: Moment::APPS,
-            only_app: apps.next().filter(|_| apps.next().is_none()),
+            has_one_app: apps(examination).count() == 1,
         };
         let places = examination.places.iter();
         let needing = places.filter(|place| place.takes_part() && coverage.needs_check(place));
@@ -47,8 +46,9 @@ impl<'e, 'o> Coverage<'e, 'o> {
 
     /// The index of the first place of an image that needs a check, if the image is not covered.
     ///
-    /// A check covers its image even if it is too weak: *weak-check* is about such checks. *pull-once*
-    /// may lower a place, so the place doesn't depend on strength: a second run finds the same one.
+    /// A check covers its image even if it is too weak: *weak-check* is about such checks.
+    /// *pull-once* may lower a place, so the place doesn't depend on strength: a second run
+    /// finds the same one.
     pub(super) fn uncovered(&self, places: &[usize]) -> Option<usize> {
         let needing = || {
             let places = self.examination.at(places);
@@ -59,7 +59,7 @@ impl<'e, 'o> Coverage<'e, 'o> {
         if pulls.any(|(_, place)| self.covers(place, strongest)) {
             return None;
         }
-        let mut uncovered = needing().filter(|(index, place)| !self.holds_up_all(*index, place));
+        let mut uncovered = needing().filter(|(_, place)| !self.holds_up_all(place));
         uncovered.next().map(|(index, _)| index)
     }
 
@@ -85,8 +85,8 @@ impl<'e, 'o> Coverage<'e, 'o> {
         }
     }
 
-    /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of the
-    /// places with this image that need a check.
+    /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of
+    /// the places with this image that need a check.
     fn covers(&self, place: &Place<'_>, strongest: PullPolicy) -> bool {
         let is_check = place.role == Role::Check;
         let is_init = place.list == List::InitContainers;
@@ -97,20 +97,21 @@ impl<'e, 'o> Coverage<'e, 'o> {
             && (place.start.gates(self.work) || is_early_check)
     }
 
-    /// Whether nothing in the Pod starts before this place, so that it needs no check.
-    fn holds_up_all(&self, index: usize, place: &Place<'_>) -> bool {
-        let is_on_every_app = place.start
-            == Start::VolumeOfApps {
-                is_on_every_app: true,
-            };
-        self.first_init.is_none() && (self.only_app == Some(index) || is_on_every_app)
+    /// Whether nothing in the Pod starts before a place that needs a check.
+    fn holds_up_all(&self, place: &Place<'_>) -> bool {
+        let is_on_all = match place.start {
+            Start::App => self.has_one_app,
+            Start::VolumeOfApps { is_on_every_app } => is_on_every_app,
+            _ => false,
+        };
+        self.first_init.is_none() && is_on_all
     }
 }
 
 /// The indexes of the app containers that are not exempt.
 pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
-    let apps =
-        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
-    apps.map(|(index, _)| index)
+    places
+        .filter(|(_, place)| place.is_working_app())
+        .map(|(index, _)| index)
 }
