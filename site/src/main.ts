@@ -430,7 +430,7 @@ function showSurvey(part = 1) {
     summary.workloads.flatMap((workload, index) => {
       const result = results.get(name)?.[index];
       return result && installView.includes(workload.namespace)
-        ? [{ ...workload, ...result, index }]
+        ? [{ ...workload, ...result, index, nodes: workload.nodesWith.length }]
         : [];
     });
   const rows = [undefined, ...FILES].map((file) => fileRow(file, known(file?.name ?? "")));

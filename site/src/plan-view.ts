@@ -41,8 +41,8 @@ const HEADS: Partial<Record<Column, string>> = {
   nodes: "nodes with its images",
 };
 
-/** A row, with its index among all workloads. */
-export type Planned = PlanRow & { index: number };
+/** A row, with its index among all workloads, and the nodes that have its images. */
+export type Planned = PlanRow & { index: number; nodesWith: string[] };
 
 export class PlanView {
   #rows: Planned[] = [];
@@ -219,6 +219,11 @@ export class PlanView {
       button.addEventListener("click", () => act(index));
       return button;
     };
+    const attributes = ({ nodesWith }: Planned) => ({
+      class: "number",
+      title: nodesWith.join(", "),
+      hidden: this.#nodes === 0,
+    });
     const drawn = (end: End) => h("td", { class: end }, link(ENDS[end], this.actions.draw));
     const cells: Partial<Record<Column, () => HTMLElement>> = {
       name: () => h("th", { scope: "row" }, link(row.name, this.actions.choose)),
@@ -226,13 +231,17 @@ export class PlanView {
       number: () => h("td", { class: "number" }, row.number.toLocaleString("en")),
       before: () => drawn(row.before),
       after: () => drawn(row.after),
-      nodes: () =>
-        h("td", { class: "number", hidden: this.#nodes === 0 }, `${row.nodes} of ${this.#nodes}`),
+      nodes: () => h("td", attributes(row), `${row.nodes} of ${this.#nodes}`),
     };
     return h(
       "tr",
       { "aria-current": index === this.#chosen ? "true" : undefined },
-      ...COLUMNS.map((column) => cells[column]?.() ?? h("td", {}, cell(row, column))),
+      ...COLUMNS.map((column) => {
+        const made = cells[column]?.() ?? h("td", {}, cell(row, column));
+        // On a narrow page, the label is in the cell.
+        made.dataset["label"] = HEADS[column] ?? column;
+        return made;
+      }),
     );
   }
 }

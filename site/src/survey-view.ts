@@ -340,8 +340,8 @@ function assumptions({ nodes, hasNamespaces, hasJobs }: Summary): string[] {
       ? "The labels of your Namespaces are known."
       : "There are no Namespaces: each namespace has only the label with its name.",
     hasJobs
-      ? "Your Jobs are known."
-      : "There are no Jobs: a file for Jobs selects nothing, and each Job's Pods are known only if they are there.",
+      ? "Your Jobs and CronJobs are known."
+      : "There are no Jobs and CronJobs: a file for Jobs selects nothing, and a CronJob counts only while one of its Pods is there.",
     nodes > 0
       ? `Of your ${many(nodes, "Node")} the images are known that they list (50 at most) and those of Pods that run there. Others may be there all the same.`
       : "There are no Nodes: which node has which image is not known.",

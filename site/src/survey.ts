@@ -88,12 +88,15 @@ function startOf(spec: JsonObject): JsonObject {
 
 /** What the page shows of a cluster before anything is worked out. */
 export type Summary = {
-  workloads: (Pick<Workload, "kind" | "namespace" | "name" | "number"> & { nodes: number })[];
+  workloads: (Pick<Workload, "kind" | "namespace" | "name" | "number"> & {
+    /** The names of the nodes that are known to have all of its images. */
+    nodesWith: string[];
+  })[];
   others: number;
   problems: string[];
   nodes: number;
   hasNamespaces: boolean;
-  /** Whether there are Jobs. Without them, a policy for Jobs selects nothing. */
+  /** Whether there are Jobs or CronJobs. Without Jobs, a policy for Jobs selects nothing. */
   hasJobs: boolean;
   /** The registries of all images, and of those of the workloads that each file selects. */
   registries: string[];
@@ -163,13 +166,15 @@ export class Survey {
     return {
       workloads: workloads.map(({ kind, namespace, name, number }, index) => ({
         ...{ kind, namespace, name, number },
-        nodes: onNodes.filter((there) => images[index]?.every((image) => there.has(image))).length,
+        nodesWith: onNodes
+          .filter(({ there }) => images[index]?.every((image) => there.has(image)))
+          .map(({ node }) => node),
       })),
       others,
       problems,
       nodes: nodes.length,
       hasNamespaces: namespaces.size > 0,
-      hasJobs: workloads.some(({ kind, objects }) => kind === "Job" && objects.length > 0),
+      hasJobs: workloads.some(({ kind, objects }) => /Job$/.test(kind) && objects.length > 0),
       registries: registries(pods.keys()),
       registriesOf: Object.fromEntries(
         files.map((candidate) => [candidate.name, registries(selected(candidate))]),
@@ -179,14 +184,14 @@ export class Survey {
   }
 
   /** For each node the images that it has: those that it lists, and those of Pods that run there. */
-  #onNodes(nodes: Node[], images: string[][]): Set<string>[] {
+  #onNodes(nodes: Node[], images: string[][]): { node: string; there: Set<string> }[] {
     return nodes.map((node) => {
       const there = new Set(node.images);
       for (const [index, { variants }] of this.cluster.workloads.entries()) {
         if (!variants.some((variant) => variant.nodes.includes(node.name))) continue;
         for (const image of images[index] ?? []) there.add(image);
       }
-      return there;
+      return { node: node.name, there };
     });
   }
 

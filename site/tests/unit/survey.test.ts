@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { validateSettings } from "../../src/evaluate.ts";
 import type { Incident, Moment } from "../../src/incident.ts";
 import type { JsonObject } from "../../src/json.ts";
-import type { ExampleFile, Policy } from "../../src/selection.ts";
+import { type ExampleFile, type Policy, readFiles } from "../../src/selection.ts";
 import { type Candidate, candidateOf, fitted, Survey, typedCandidate } from "../../src/survey.ts";
 import { group } from "../../src/workloads.ts";
 import { policy as module } from "../policy.ts";
@@ -190,7 +192,7 @@ test("the summary has the registries, the images and the nodes that have them", 
     [],
   );
   expect(new Survey(module, cluster).summary([candidate({})])).toMatchObject({
-    workloads: [{ kind: "Pod", name: "p", number: 1, nodes: 2 }],
+    workloads: [{ kind: "Pod", name: "p", number: 1, nodesWith: ["n1", "n2"] }],
     nodes: 3,
     hasNamespaces: false,
     hasJobs: false,
@@ -198,6 +200,25 @@ test("the summary has the registries, the images and the nodes that have them", 
     registriesOf: { one: ["reg.test"] },
     images: ["reg.test/c0:1"],
   });
+});
+
+test("the settings of every example are valid with the seen registries", () => {
+  const folder = new URL("../../../examples/", import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+  const files = readFiles(
+    Object.fromEntries(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")])),
+  );
+  const images = ["a", "localhost/a", "127.0.0.1:5000/a", "[::1]:5000/a", "reg.test:443/a"];
+  const pods = images.map((image) => pod({ containers: [{ name: "a", image }] }));
+  const { registries } = new Survey(module, group(pods, [])).summary([]);
+  expect(registries).toHaveLength(images.length);
+  for (const { name, policies } of files) {
+    for (const { settings } of policies) {
+      expect(validateSettings(module, fitted(settings, registries)), name).toMatchObject({
+        valid: true,
+      });
+    }
+  }
 });
 
 test("the seen registries take the place of invented patterns alone", () => {
