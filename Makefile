@@ -69,7 +69,7 @@ begin-%:
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
-	@hack/setup.sh cargo components packages site browser
+	@hack/setup.sh cargo components packages helm site browser
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -114,7 +114,7 @@ tests-and-module: xtask
 # same time: two more than there are cores, because some tests wait for a server. In the variable PARALLEL, the option
 # --will-cite turns off GNU parallel's request to be cited. `make release-tests` runs the slow tests.
 .PHONY: e2e-tests
-e2e-tests: setup-packages annotated-policy.wasm tools ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
+e2e-tests: setup-packages setup-helm annotated-policy.wasm tools ## Test the built module in the embedded host (KWCTL=kwctl: in the real kwctl)
 	@"$(ROWS)" --module annotated-policy.wasm --kwctl "$(KWCTL)"
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
@@ -132,7 +132,7 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
-cluster-tests: setup-packages annotated-policy.wasm ## Test in the cluster of kubectl's context, with REGISTRY=host:port
+cluster-tests: setup-packages setup-helm annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
 # The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods
@@ -174,10 +174,17 @@ site-build: setup-site annotated-policy.wasm tools ## Build the playground into 
 	@"$(TARGET_DIR)/xtask/examples/schema" >site/generated/settings.schema.json
 	@cd site && npm run --silent build
 
-# The Helm repository is published with the page.
+.PHONY: chart
+chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
+	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
+	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .
+
+# The Helm repository is published with the page. Its addresses are absolute, because versions of Rancher resolve relative
+# addresses differently.
 .PHONY: helm-repository
-helm-repository: setup-packages ## Write the Helm repository for Rancher into site/dist/charts
-	@hack/helm-repository.sh site/dist/charts
+helm-repository: setup-helm chart ## Write the Helm repository into site/dist/charts
+	@rm -rf site/dist/charts && mkdir -p site/dist/charts && mv $(POLICY)-*.tgz site/dist/charts
+	@helm repo index site/dist/charts --url "https://$(POLICY).github.io/$(POLICY)/charts"
 
 .PHONY: site-tests
 site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
@@ -202,7 +209,7 @@ artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metad
 .PHONY: clean
 clean: ## Remove all output of builds
 	cargo clean
-	rm -f policy.wasm annotated-policy.wasm
+	rm -f policy.wasm annotated-policy.wasm $(POLICY)-*.tgz
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
 # xtask compiles the client of registries when it needs it for the first time.
@@ -217,10 +224,10 @@ tools: setup-cargo
 	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --examples --tests
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
-.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-site setup-browser
+.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-helm setup-site setup-browser
 setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
-setup-site setup-browser:
+setup-helm setup-site setup-browser:
 	@hack/setup.sh $(@:setup-%=%)
 
 # A registry on this machine may use HTTP. The credentials are those of `docker login`.

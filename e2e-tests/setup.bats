@@ -93,7 +93,7 @@ toolchain|toolchain install
 ROWS
 }
 
-@test "without rustup, each command of README ends with one error and its remedy, before anything is compiled" {
+@test "without rustup, each command of make ends with one error and its remedy, before anything is compiled" {
   lacks target rustup
   for goal in run check test; do
     fails_with 'rustup target add wasm32-unknown-unknown' make "$goal"
@@ -101,7 +101,7 @@ ROWS
   done
 }
 
-@test "where rustup can't download, each command of README ends with its command" {
+@test "where rustup can't download, each command of make ends with its command" {
   lacks target
   touch "$MACHINE/offline"
   for goal in run check test; do

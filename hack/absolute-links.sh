@@ -7,5 +7,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 source=$(sed -n 's/^  io\.kubewarden\.policy\.source: *//p' metadata.yml)
-# A link with a colon has a scheme, and a link with `#` at its start stays on the page.
-sed -E "s@\]\(([^#:)][^:)]*)\)@](${source}/blob/$1/\1)@g"
+# A picture needs the address of its file, not of GitHub's page about it. A link with a colon has a scheme, and a link with
+# `#` at its start stays on the page.
+sed -E "s@(!\[[^]]*\])\(([^#:)][^:)]*)\)@\1(${source/github.com/raw.githubusercontent.com}/$1/\2)@g; s@\]\(([^#:)][^:)]*)\)@](${source}/blob/$1/\1)@g"

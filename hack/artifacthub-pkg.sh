@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes artifacthub-pkg.yml, the package for Artifact Hub and Rancher, from metadata.yml, questions-ui.yml and
-# CHANGELOG.md. With --check, it writes nothing, and fails if the file is out of date.
+# CHANGELOG.md; and from the package chart/Chart.yaml. With --check, it writes nothing, and fails if a file is out of date.
 #
 # `kwctl scaffold artifacthub` writes a similar package. That package always names `kubewarden` as the
 # provider, and lacks the changes, the logo and the screenshots.
@@ -9,25 +9,35 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-file=artifacthub-pkg.yml
-field() { gojq --yaml-input --raw-output "$1" "${2:-$file}"; }
+package=artifacthub-pkg.yml
+field() { gojq --yaml-input --raw-output "$1" "$2"; }
 
 # The same files give the same package: the time changes only when the version changes.
 created=$(date -u +%FT%TZ)
 version=$(field '.annotations["io.kubewarden.policy.version"]' metadata.yml)
-[[ $(field .version) != "$version" ]] || created=$(field .createdAt)
-package=$(
+[[ $(field .version "$package") != "$version" ]] || created=$(field .createdAt "$package")
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+{
   echo "# What Artifact Hub and Rancher show. Written by \`make artifacthub-pkg.yml\` from metadata.yml,
 # questions-ui.yml and CHANGELOG.md; \`make lint\` compares. The release publishes it on the branch
 # artifacthub, which is the one that Artifact Hub reads."
   gojq --yaml-input --yaml-output --rawfile metadata metadata.yml --rawfile questions questions-ui.yml \
     --rawfile changelog CHANGELOG.md --arg created "$created" --from-file hack/artifacthub-pkg.jq metadata.yml
-)
-if [[ ${1:-} == --check ]]; then
-  diff "$file" - <<<"$package" >&2 || {
-    echo "$file is out of date: run make $file" >&2
-    exit 1
-  }
-else
-  echo "$package" >"$file"
-fi
+} >"$work/$package"
+{
+  echo "# Written by \`make artifacthub-pkg.yml\`; \`make lint\` compares."
+  gojq --yaml-input --yaml-output --from-file hack/chart.jq "$work/$package"
+} >"$work/Chart.yaml"
+
+status=0
+for file in "$package" chart/Chart.yaml; do
+  if [[ ${1:-} != --check ]]; then
+    cp "$work/${file##*/}" "$file"
+  elif ! diff "$file" "$work/${file##*/}" >&2; then
+    echo "$file is out of date: run make $package" >&2
+    status=1
+  fi
+done
+exit "$status"

@@ -24,6 +24,7 @@ rust=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 grep -q "^channel *= *\"$rust\." rust-toolchain.toml || wrong "rust-toolchain.toml has another Rust than $rust of Cargo.toml"
 
 same_version metadata.yml "$(annotation version)"
+same_version chart/values.yaml "$(sed -n 's/^  tag: v//p' chart/values.yaml)"
 if [[ $# != 0 ]]; then
   same_version "the tag $1" "${1#v}"
   grep -qF "## [$version]" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version]"

@@ -26,9 +26,9 @@ done
 # In a namespace of its own, all that is mounted below is gone when this script ends.
 [[ -n ${FRESH_MACHINE:-} ]] || FRESH_MACHINE=1 exec unshare --mount --pid --fork --kill-child hack/fresh-machine.sh "$@"
 
-# README's commands: the lines of its console blocks.
+# README's commands of "Build and test": the lines of its console blocks.
 readme_commands() {
-  awk '/^```/ { console = ($0 == "```console") } console && /^make /' README.md
+  awk '/^## / { here = ($0 == "## Build and test") } /^```/ { console = ($0 == "```console") } here && console && /^make /' README.md
 }
 if (($# > 0)); then commands=("$@"); else mapfile -t commands < <(readme_commands); fi
 ((${#commands[@]} > 0)) || fail "README.md has no commands"

@@ -155,8 +155,8 @@ impl<'o> Examination<'o> {
     /// The index of a place in its list of the returned object. Added entries move those behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
         match &self.additions {
-            Some(additions) if !place.is_added() => additions.moved(place.list, place.index()),
-            _ => place.index(),
+            Some(additions) if !place.is_added() => additions.moved(place.list, place.index),
+            _ => place.index,
         }
     }
 }

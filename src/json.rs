@@ -121,13 +121,28 @@ pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v V
     member(object, key)?.ok_or(Wrong::lacks(object, key))
 }
 
+/// A member of a type. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member has another type than the expected one, e.g. `a list`.
+fn typed<'v, T>(
+    object: &'v Value,
+    key: &str,
+    expected: &'static str,
+    read: impl Fn(&'v Value) -> Option<T>,
+) -> Result<Option<T>, Wrong<'v>> {
+    let Some(value) = member(object, key)? else {
+        return Ok(None);
+    };
+    read(value).map(Some).ok_or(Wrong::must_be(value, expected))
+}
+
 /// A member that is a string. None if it is missing or `null`.
 ///
 /// # Errors
 /// `object` is no object, or the member is no string.
 pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, Wrong<'v>> {
-    let text = |value: &'v Value| value.as_str().ok_or(Wrong::must_be(value, "a string"));
-    member(object, key)?.map(text).transpose()
+    typed(object, key, "a string", Value::as_str)
 }
 
 /// A member that is a boolean. None if it is missing or `null`.
@@ -135,8 +150,18 @@ pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>
 /// # Errors
 /// `object` is no object, or the member is no boolean.
 pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, Wrong<'v>> {
-    let flag = |value: &'v Value| value.as_bool().ok_or(Wrong::must_be(value, "a boolean"));
-    member(object, key)?.map(flag).transpose()
+    typed(object, key, "a boolean", Value::as_bool)
+}
+
+/// The members of a member that is an object. None if it is missing or `null`.
+///
+/// # Errors
+/// `object` is no object, or the member is none.
+pub(crate) fn object<'v>(
+    object: &'v Value,
+    key: &str,
+) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
+    typed(object, key, "an object", Value::as_object)
 }
 
 /// The elements of a member that is a list. Empty if it is missing or `null`.
@@ -144,11 +169,8 @@ pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, 
 /// # Errors
 /// `object` is no object, or the member is no list.
 pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wrong<'v>> {
-    match member(object, key)? {
-        Some(Value::Array(list)) => Ok(list),
-        Some(value) => Err(Wrong::must_be(value, "a list")),
-        None => Ok(&[]),
-    }
+    let list = typed(object, key, "a list", Value::as_array)?;
+    Ok(list.map_or(&[], Vec::as_slice))
 }
 
 /// A member that is a string. None if it is anything else: the API server refuses such an object, or
@@ -161,18 +183,6 @@ pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str
 pub(crate) fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     let list = object.get(key).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)
-}
-
-/// The members of a member that is an object. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is none.
-pub(crate) fn object<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
-    let members = |value: &'v Value| value.as_object().ok_or(Wrong::must_be(value, "an object"));
-    member(object, key)?.map(members).transpose()
 }
 
 /// A field that Kubernetes' type for containers can't hold.

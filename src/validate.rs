@@ -11,7 +11,7 @@ use crate::answer::{Rejection, answer, apply};
 use crate::examination::Examination;
 use crate::json::Wrong;
 use crate::lookup::Client;
-use crate::request::{Operation, Review};
+use crate::request::{Metadata, Operation, Review};
 use crate::rules;
 use crate::settings::{Settings, Templates};
 
@@ -46,10 +46,14 @@ fn response(
     };
     let malformed =
         |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
-    if request.is_untouched().map_err(malformed)? {
+    let own = Metadata::read(request.object).map_err(malformed)?;
+    if request.is_untouched(&own) {
         return Ok(None);
     }
-    let metadata = request.pod_metadata().map_err(malformed)?;
+    let metadata = request
+        .template_metadata()
+        .map_err(malformed)?
+        .unwrap_or(own);
     let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
     let mut examination = ManuallyDrop::new(examination);
     if !examination.is_needed() {

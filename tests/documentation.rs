@@ -114,6 +114,25 @@ fn each_link_leads_to_a_file_and_a_heading() {
     assert!(count > 200, "{count}");
 }
 
+/// Renovate updates these versions together, and the workflows read them from these files.
+#[test]
+fn pages_and_examples_name_one_version_of_kubewarden() {
+    let examples = fs::read_dir(root().join("examples")).expect("the examples");
+    let examples = examples.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+    let texts: Vec<String> = pages()
+        .into_iter()
+        .map(|(_, text)| text)
+        .chain(examples)
+        .collect();
+    for start in ["--version ", "/policy-server:"] {
+        let rests = texts.iter().flat_map(|text| text.split(start).skip(1));
+        let versions: BTreeSet<&str> = rests
+            .filter_map(|rest| rest.split_whitespace().next())
+            .collect();
+        assert_eq!(versions.len(), 1, "{start}{versions:?}");
+    }
+}
+
 /// An address of a file in a release names the version that comes with this documentation.
 #[test]
 fn addresses_in_a_release_name_this_version() {

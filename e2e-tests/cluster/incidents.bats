@@ -1,7 +1,7 @@
 # Incidents on a node, with the examples as they are. These variables have commands for what happens outside of Kubernetes.
 # A test without its command is skipped:
 #
-#   NODE_CTR             `ctr` of the only node, such as `docker exec kind-control-plane ctr --namespace k8s.io`
+#   NODE_CTR             `ctr` of the only node, such as `docker exec --interactive kind-control-plane ctr --namespace k8s.io`
 #   RESTART_NODE         ends the kubelet, all containers and containerd, then starts containerd and the kubelet
 #   STOP_POLICY_SERVER   kills the policy server
 #   START_POLICY_SERVER  starts it, and waits until it is ready

@@ -168,7 +168,7 @@ webhook() {
 }
 
 # page_block HEADING LANGUAGE [NUMBER]: the first, or NUMBERth, code block of this language in a section of
-# docs/operations.md.
+# docs/install.md.
 page_block() {
   awk -v heading="## $1" -v fence="\`\`\`$2" -v number="${3:-1}" '
     /^## / && !inside { here = ($0 == heading) }
@@ -178,10 +178,10 @@ page_block() {
     inside && substr($0, indent) == "```" { inside = wanted = 0 }
     wanted { print substr($0, indent); printed = 1 }
     END { exit !printed }
-  ' docs/operations.md || { echo "docs/operations.md has no such block: $*" >&2 && false; }
+  ' docs/install.md || { echo "docs/install.md has no such block: $*" >&2 && false; }
 }
 
-# acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/operations.md. The
+# acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/install.md. The
 # first one may time out.
 acts() {
   bash -c "$(page_block "When new settings act" console | sed "s#/NAME#/$1#")"

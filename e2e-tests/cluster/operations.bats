@@ -1,4 +1,4 @@
-# Follows docs/operations.md with Kubewarden's controller, and with examples/agent-stack-k8s.yaml. `page` runs the page's
+# Follows docs/install.md with Kubewarden's controller, and with the chart's example agent-stack-k8s. `page` runs the page's
 # own commands. The tests go on from each other, because each change of a policy takes a minute or two.
 #
 #   INSTALL_KUBEWARDEN  installs Kubewarden's chart with the flags in HELM_ARGS (else Kubewarden has to be there)
@@ -14,11 +14,9 @@ wrong=clusteradmissionpolicy/consistent-pull-policy-wrong
 setup_file() {
   # The page's folder, where its reader runs the commands.
   mkdir "$BATS_FILE_TMPDIR/clone"
-  cp -r examples hack "$BATS_FILE_TMPDIR/clone"
+  cp -r examples hack consistent-pull-policy-*.tgz "$BATS_FILE_TMPDIR/clone"
   # setup_suite pushed the module to the path that it has in ghcr.io. The page's steps expect it in /policies.
-  skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false \
-    "docker://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0" \
-    "docker://$REGISTRY/policies/consistent-pull-policy:v0.1.0"
+  module v0.1.0
   export SOURCES=$BATS_FILE_TMPDIR/sources.yml
   echo "insecure_sources: [\"$REGISTRY\"]" >"$SOURCES"
 }
@@ -27,39 +25,62 @@ teardown_file() {
   kubectl uncordon --selector kubernetes.io/os
   controller 1
   ${START_REGISTRY:-true} 3>&-
-  kubectl delete --ignore-not-found "$policy" "$wrong"
-  kubectl delete --ignore-not-found policyserver pull-policy
+  kubectl delete --ignore-not-found "$wrong"
+  command helm uninstall --ignore-not-found --namespace kubewarden pull-policy second
 }
 
-# page HEADING [NUMBER]: runs a block of commands of docs/operations.md. Addresses and names are those of this cluster.
+# module TAG: the module, in the registry and under the path of the page.
+module() {
+  skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false \
+    "docker://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0" \
+    "docker://$REGISTRY/policies/consistent-pull-policy:$1"
+}
+
+# page HEADING [NUMBER]: runs a block of commands of docs/install.md. Addresses and names are those of this cluster.
 page() {
   script "$(page_block "$1" console "${2:-1}")"
 }
 
-# script COMMANDS: runs commands of the page.
+# script COMMANDS: runs commands of the pages.
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g" <<<"$1")
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#\bNAMESPACE\b#$NS#g" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3
 }
 
-# The page's command in the text (not in a block) that begins with these words.
+# The command in the text (not in a block) of docs/operations.md that begins with these words.
 inline() {
   grep --only-matching "\`$1[^\`]*\`" docs/operations.md | head -n 1 | tr -d '`'
 }
 
 # What the page's commands call. Kubewarden's chart is installed by INSTALL_KUBEWARDEN. The registry has no TLS.
 helm() {
-  [[ $1 == install ]] || return 0
-  HELM_ARGS=$(grep --only-matching -- '--set [^ ]*' <<<"$*" | tr '\n' ' ') $INSTALL_KUBEWARDEN 3>&-
+  case $* in
+  *kubewarden/admission-controller)
+    HELM_ARGS=$(grep --only-matching -- '--set [^ ]*' <<<"$*" | tr '\n' ' ') $INSTALL_KUBEWARDEN 3>&-
+    ;;
+  repo*) ;;
+  *) command helm "$@" ;;
+  esac
 }
 kwctl() {
   case $1 in
   pull | push) command kwctl "$1" --sources-path "$SOURCES" "${@:2}" ;;
   *) command kwctl "$@" ;;
   esac
+}
+
+# change VALUES: the page's helm upgrade with these values too.
+change() {
+  script "$(page_block "Turn it on" console) --set $1"
+}
+
+# noted START: runs the command of the release's notes that begins with these words.
+noted() {
+  script "$(helm get notes pull-policy --namespace kubewarden | awk -v start="$1" '
+    index($0, start) == 1 { inside = 1 } inside && /^$/ { exit } inside')"
 }
 
 # controller 0|1: stops or starts Kubewarden's controller, here the Deployment of Kubewarden's chart.
@@ -96,9 +117,9 @@ creations() {
   done
 }
 
-@test "Install Kubewarden" {
+@test "Kubewarden" {
   [[ -v INSTALL_KUBEWARDEN ]] || skip "INSTALL_KUBEWARDEN is not set (see the comment at the top)"
-  page "Install Kubewarden"
+  page Kubewarden
 }
 
 @test "Mirror the module: steps 1 to 3 copy it, byte by byte" {
@@ -109,11 +130,15 @@ creations() {
     <(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/mirrored/policies/consistent-pull-policy:v0.1.0")
 }
 
-@test "A policy server of its own, and Choose a file" {
-  page_block "A policy server of its own" yaml >"$BATS_FILE_TMPDIR/clone/replicas.yaml"
-  page "A policy server of its own"
-  page "Choose a file"
-  [[ $(gojq --yaml-input --raw-output '.spec.policyServer' "$BATS_FILE_TMPDIR/clone/policy.yaml") == pull-policy ]]
+@test "The chart: wrong settings are refused, and nothing is installed" {
+  page_block "The chart" yaml | sed "s#registry\.example\.com#$REGISTRY#
+    s#^policyServer:#&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
+  for settings in settings.mode=fix settings.Mode=Fix settings.imageChecks.template=null; do
+    run script "$(page_block Preview console) --set $settings"
+    [[ $status != 0 && $output == *settings* ]]
+  done
+  [[ -z $(helm list --short --namespace kubewarden --filter pull-policy) ]]
+  not kubectl get "$policy"
 }
 
 @test "Preview: a Pod passes with a warning, and the log has the answer" {
@@ -123,13 +148,55 @@ creations() {
   warned
   page Preview 2 >"$BATS_TEST_TMPDIR/log"
   grep 'weak-check' "$BATS_TEST_TMPDIR/log" | sed 's/^/# /' >&3
+  noted 'kubectl create' >"$BATS_TEST_TMPDIR/log"
+  grep --quiet does-it-act "$BATS_TEST_TMPDIR/log"
 }
 
 @test "Turn it on: a Pod is repaired, and there is no way back to monitor" {
   page "Turn it on"
   page "When new settings act"
   repaired
-  not kubectl patch "$policy" --type merge --patch '{"spec": {"mode": "monitor"}}'
+  not change mode=monitor
+  page "Turn it on"
+  repaired
+}
+
+@test "The notes: whether it acts, and what it changed" {
+  [[ $(noted 'kubectl create') == *'"rule":"missing-check"'* ]]
+  create pod "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"'
+  [[ $(noted 'kubectl get pods') == *$NS*pod*weak-check* ]]
+}
+
+@test "The label on a namespace switches it off and on, with the next request" {
+  repaired
+  noted 'kubectl label namespace' # this is the namespace default
+  repaired
+  kubectl label namespace default consistent-pull-policy/off-
+  page "In an incident" 1
+  untouched
+  kubectl label namespace "$NS" consistent-pull-policy/off-
+  repaired
+}
+
+@test "The label on a Pod, or in a template, leaves this Pod out" {
+  switched_off='.metadata.labels["consistent-pull-policy/off"] = ""'
+  places="init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always"
+  create pod "$places" ".spec.schedulerName = \"none\" | $switched_off"
+  is pod 'pulls("imagecheck-0") == "IfNotPresent"'
+  workload Job job "$places" ".spec.schedulerName = \"none\" | $switched_off" | kube create --filename -
+  within 30 kube get pod --selector batch.kubernetes.io/job-name=job --output name --ignore-not-found
+  [[ $(kube get pods --selector batch.kubernetes.io/job-name=job --output jsonpath='{.items[0].spec.initContainers[0].imagePullPolicy}') == IfNotPresent ]]
+}
+
+@test "A second release: not beside an example with which it can't stand, unless the namespaces differ" {
+  second="helm install second consistent-pull-policy-0.1.0.tgz -n kubewarden --values values.yaml --dry-run=server"
+  run script "$second --set example=multi-tenant"
+  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s, which the release pull-policy"* ]]
+  run script "$second --set example=multi-tenant,namespaces.only={a}"
+  [[ $status != 0 ]]
+  change 'namespaces.exclude={a}'
+  script "$second --set example=multi-tenant,namespaces.only={a},policyServer.name=second"
+  page "Turn it on"
 }
 
 @test "Watch it: warnings, repairs, and the Pod as it was" {
@@ -138,30 +205,30 @@ creations() {
 app other other:v1 Always" '.spec.schedulerName = "none"')
   kube create --filename - <<<"$before"
   page "Watch it" >"$BATS_TEST_TMPDIR/watched"
-  grep "^$NS weak-check pod spec.initContainers\[0\].imagePullPolicy: IfNotPresent -> Always" "$BATS_TEST_TMPDIR/watched"
+  grep "^$NS pod weak-check spec.initContainers\[0\].imagePullPolicy: IfNotPresent -> Always" "$BATS_TEST_TMPDIR/watched"
   grep "^$NS pod imagecheck-1 pulls registry.test/$NS/old:v1, which" "$BATS_TEST_TMPDIR/watched"
-  script "$(inline 'kubectl get pod POD' | sed "s#POD#pod --namespace $NS#")" >"$BATS_TEST_TMPDIR/original"
+  kube get pod pod --output json | jq --from-file hack/original-pod.jq >"$BATS_TEST_TMPDIR/original"
   places='[.spec | .initContainers[], .containers[] | [.name, .image, .imagePullPolicy]]'
   diff <(jq "$places" "$BATS_TEST_TMPDIR/original") <(jq "$places" <<<"$before")
 }
 
 @test "four changes: when the two commands have ended, the new settings act" {
   for _ in 1 2; do
-    kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Warn"}}}'
+    change settings.mode=Warn
     page "When new settings act"
     warned
-    kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Fix"}}}'
+    page "Turn it on"
     page "When new settings act"
     repaired
   done
 }
 
-@test "wrong settings of another policy: this policy serves on, and no change acts until they are corrected" {
+@test "wrong settings of another policy, by force: this policy serves on, and no change acts until they are corrected" {
   example agent-stack-k8s '.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}
     | .spec.policyServer = "pull-policy"' | kubectl apply --filename -
   within 120 logged 'unknown field `wrong`'
   repaired
-  page "An emergency" 2
+  change settings.mode=Warn
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
   kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$policy"
@@ -169,8 +236,7 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   kubectl delete "$wrong"
   page "When new settings act"
   warned
-  (cd "$BATS_FILE_TMPDIR/clone" && kubectl apply --filename policy.yaml)
-  kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Fix"}}}'
+  page "Turn it on"
   page "When new settings act"
   repaired
 }
@@ -186,14 +252,12 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   not cat "$BATS_TEST_TMPDIR/creations/refused"
 }
 
-@test "Upgrade and go back, while Pods are created: none is refused" {
+@test "Change and upgrade, and go back, while Pods are created: none is refused" {
   local tag
-  skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/policies/consistent-pull-policy:v0.1.0" \
-    "docker://$REGISTRY/policies/consistent-pull-policy:v0.2.0"
+  module v0.2.0
   creations "$BATS_TEST_TMPDIR/creations" 3>&- &
   for tag in v0.2.0 v0.1.0; do
-    sed -i "s#^\(  module: .*:\).*#\1$tag#" "$BATS_FILE_TMPDIR/clone/policy.yaml"
-    page "Turn it on"
+    change module.tag=$tag
     page "When new settings act"
     [[ $(kubectl get "$policy" --output jsonpath='{.spec.module}') == *:$tag ]]
     repaired
@@ -204,26 +268,29 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   not cat "$BATS_TEST_TMPDIR/creations/refused"
 }
 
-@test "An emergency: only warnings" {
-  page "An emergency" 2
+@test "In an incident: only warnings, and the next helm upgrade ends them" {
+  page "In an incident" 3
   page "When new settings act"
   warned
+  page "Turn it on"
+  page "When new settings act"
+  repaired
 }
 
-@test "An emergency: only warnings, while the registry of the modules is away: the old settings act" {
+@test "In an incident: only warnings, while the registry of the modules is away: the old settings act" {
   [[ -v STOP_REGISTRY ]] || skip "STOP_REGISTRY is not set (see the comment at the top)"
-  kubectl patch "$policy" --type merge --patch '{"spec": {"settings": {"mode": "Fix"}}}'
-  page "When new settings act"
   ${STOP_REGISTRY:-true} 3>&-
-  page "An emergency" 2
+  page "In an incident" 3
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
-  page "An emergency" 1
+  page "In an incident" 1
+  untouched
+  page "In an incident" 2
   within 2 untouched
   ${START_REGISTRY:-true} 3>&-
 }
 
-@test "An emergency: the policy server is away, so selected Pods are rejected, and the policy is deleted" {
+@test "In an incident: the policy server is away, so selected Pods are rejected; then the label, and the policy is deleted" {
   local pod
   page "Turn it on"
   page "When new settings act"
@@ -236,19 +303,23 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   grep 'failed calling webhook' "$BATS_TEST_TMPDIR/warnings"
   create other "app main app:v1 Always" "$unselected"
   kube label pod "$pod" some=label
-  page "An emergency" 1
+  page "In an incident" 1
+  untouched
+  kubectl label namespace "$NS" consistent-pull-policy/off-
+  not weak_check
+  page "In an incident" 2
   within 2 untouched
   kubectl uncordon --selector kubernetes.io/os
 }
 
-@test "An emergency: Kubewarden's controller and the registry of the modules are away" {
+@test "In an incident: Kubewarden's controller and the registry of the modules are away" {
   page "Turn it on"
   page "When new settings act"
   ${STOP_REGISTRY:-true} 3>&-
   controller 0
   within 60 not kubectl patch "$policy" --dry-run=server --type merge --patch '{"spec": {"backgroundAudit": false}}'
   repaired
-  page "An emergency" 3
+  page "In an incident" 4
   within 10 untouched
   ${START_REGISTRY:-true} 3>&-
   controller 1
@@ -262,4 +333,5 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   repaired
   page "Take it out"
   within 2 untouched
+  not kubectl get policyserver pull-policy
 }

@@ -8,7 +8,7 @@ module=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gojq --yaml-input --slurp --arg module "file://$module" '
-  [.[] | select(.kind == "ClusterAdmissionPolicy")
+  [.[] | select(type == "object" and .kind == "ClusterAdmissionPolicy")
     | ., (.metadata.name += "-any-check" | .spec.settings.pullOnce = "AfterAnyCheck") # incidents.bats
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],

@@ -34,7 +34,7 @@ YAML
 
 @test "the API server accepts what this policy has repaired, if it accepted it before" {
   local example examples=()
-  mapfile -t examples < <(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy" and .spec.mutating)
+  mapfile -t examples < <(gojq --yaml-input --raw-output 'select(type == "object" and .kind == "ClusterAdmissionPolicy" and .spec.mutating)
     | .metadata.name | ltrimstr("consistent-pull-policy-")' examples/*.yaml)
   namespace none
   for example in "${examples[@]}"; do

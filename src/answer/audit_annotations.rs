@@ -27,7 +27,6 @@ pub(super) fn annotations(
         json(&LookupEntry {
             image: shown(image),
             failure: failure.class(),
-            asked: failure.was_asked(),
             action: *action,
         })
     });
@@ -70,7 +69,7 @@ impl<'f> FindingEntry<'f> {
         let (finding, place) = (judged.finding, judged.place);
         let entry = place
             .list
-            .path(examination.request.kind.spec_path(), place.index());
+            .path(examination.request.kind.spec_path(), place.index);
         let policy = place.sets_policy.then(|| place.policy.before.as_str());
         let (field, found, expected) = match &finding.subject {
             Subject::Image(expected) => (
@@ -101,6 +100,5 @@ impl<'f> FindingEntry<'f> {
 struct LookupEntry<'f> {
     image: Cow<'f, str>,
     failure: Class,
-    asked: bool,
     action: Action,
 }

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::change::Change;
 use super::pod_annotations::annotations;
-use crate::examination::{Examination, Place};
+use crate::examination::{Additions, Examination, Place};
 use crate::pod::List;
 
-/// An edit of an object. `at` is the JSON pointer of the object that has the member `key`.
+/// An edit of an object. `at` is the path of the object that has the member `key`.
 pub(crate) enum Edit {
     /// Sets a member.
     Set {
@@ -22,8 +22,6 @@ pub(crate) enum Edit {
         index: usize,
         values: Vec<Value>,
     },
-    /// Writes an annotation.
-    Annotate { key: &'static str, value: String },
 }
 
 /// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod. The init containers are
@@ -36,53 +34,55 @@ pub(super) fn edits(
     let mut edits = Vec::new();
     // An annotation that an update wrote would be one more change of the Pod.
     if examination.request.creates {
-        let annotations = annotations(changes, warnings, &examination.metadata);
-        edits.extend(annotations.map(|(key, value)| Edit::Annotate { key, value }));
-    }
-    if changes.is_empty() {
-        return edits;
-    }
-    let spec = ["/", &examination.request.kind.spec_path().replace('.', "/")].concat();
-    let entry = |place: &Place<'_>| format!("{spec}/{}/{}", place.list.name(), place.index());
-    for place in examination.places.iter().filter(|place| !place.is_added()) {
-        let source = if place.list == List::Volumes {
-            "/image"
-        } else {
-            ""
-        };
-        let set = |key, value: &str| Edit::Set {
-            at: [&entry(place), source].concat(),
-            key,
-            value: value.into(),
-        };
-        let (image, policy) = (&place.image, &place.policy);
-        if image.changed_by.is_some() {
-            edits.push(set(place.list.image_key(), &image.now));
-        }
-        if policy.changed_by.is_some() {
-            edits.push(set(place.list.policy_key(), policy.now.as_str()));
+        for (key, annotation) in annotations(changes, warnings, &examination.metadata) {
+            let (at, value) = ("metadata/annotations".to_owned(), annotation.into());
+            edits.push(Edit::Set { at, key, value });
         }
     }
-    if let Some(additions) = &examination.additions {
-        for container in additions
-            .mounting
-            .iter()
-            .filter_map(|index| examination.places.get(*index))
-        {
-            let (at, values) = (entry(container), additions.mounts.clone());
+    // Only Pods are changed, so the Pod spec is a member of the object.
+    let entry = |place: &Place<'_>| format!("spec/{}/{}", place.list.name(), place.index);
+    for place in &examination.places {
+        if place.is_added() || !place.is_changed() {
+            continue;
+        }
+        let at = match place.list {
+            List::Volumes => [&entry(place), "/image"].concat(),
+            _ => entry(place),
+        };
+        if place.image.changed_by.is_some() {
+            let (at, key, value) = (
+                at.clone(),
+                place.list.image_key(),
+                (*place.image.now).into(),
+            );
+            edits.push(Edit::Set { at, key, value });
+        }
+        if place.policy.changed_by.is_some() {
+            let (key, value) = (place.list.policy_key(), place.policy.now.as_str().into());
+            edits.push(Edit::Set { at, key, value });
+        }
+    }
+    if let Some(Additions {
+        list,
+        first,
+        entries,
+        mounting,
+        mounts,
+    }) = &examination.additions
+    {
+        for (_, container) in examination.at(mounting) {
             edits.push(Edit::Insert {
-                at,
+                at: entry(container),
                 key: "volumeMounts",
                 index: usize::MAX,
-                values,
+                values: mounts.clone(),
             });
         }
-        let (key, values) = (additions.list.name(), additions.entries.clone());
         edits.push(Edit::Insert {
-            at: spec,
-            key,
-            index: additions.first,
-            values,
+            at: "spec".to_owned(),
+            key: list.name(),
+            index: *first,
+            values: entries.clone(),
         });
     }
     edits
@@ -91,44 +91,42 @@ pub(super) fn edits(
 /// Applies the edits in their order.
 pub(crate) fn apply(object: &mut Value, edits: Vec<Edit>) {
     for edit in edits {
+        let (Edit::Set { at, .. } | Edit::Insert { at, .. }) = &edit;
+        let Some(owner) = object_at(object, at) else {
+            continue;
+        };
         match edit {
-            Edit::Set { at, key, value } => {
-                if let Some(members) = object.pointer_mut(&at).and_then(Value::as_object_mut) {
-                    members.insert(key.to_owned(), value);
-                }
+            Edit::Set { key, value, .. } => {
+                owner.insert(key.to_owned(), value);
             }
             Edit::Insert {
-                at,
-                key,
-                index,
-                values,
+                key, index, values, ..
             } => {
-                let list = object
-                    .pointer_mut(&at)
-                    .and_then(|owner| member_or(owner, key, Value::Array(Vec::new())));
-                if let Some(Value::Array(list)) = list {
+                let list = owner.entry(key).or_insert(Value::Null);
+                if list.is_null() {
+                    *list = Value::Array(Vec::new());
+                }
+                if let Value::Array(list) = list {
                     let index = index.min(list.len());
                     list.splice(index..index, values);
-                }
-            }
-            Edit::Annotate { key, value } => {
-                let empty = || Value::Object(Map::new());
-                let metadata = member_or(object, "metadata", empty());
-                let annotations =
-                    metadata.and_then(|metadata| member_or(metadata, "annotations", empty()));
-                if let Some(Value::Object(annotations)) = annotations {
-                    annotations.insert(key.to_owned(), value.into());
                 }
             }
         }
     }
 }
 
-/// A member. One that is missing or `null` becomes this value.
-fn member_or<'v>(owner: &'v mut Value, key: &str, default: Value) -> Option<&'v mut Value> {
-    let member = owner.as_object_mut()?.entry(key).or_insert(Value::Null);
-    if member.is_null() {
-        *member = default;
+/// The object at a path. Missing objects on the path are made.
+fn object_at<'v>(object: &'v mut Value, path: &str) -> Option<&'v mut Map<String, Value>> {
+    let mut value = object;
+    for step in path.split('/') {
+        value = match value {
+            Value::Array(list) => list.get_mut(step.parse::<usize>().ok()?)?,
+            Value::Object(members) => members.entry(step).or_insert(Value::Null),
+            _ => return None,
+        };
+        if value.is_null() {
+            *value = Value::Object(Map::new());
+        }
     }
-    Some(member)
+    value.as_object_mut()
 }

@@ -20,39 +20,37 @@ const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 /// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. One that would stay as it is, or for which the others leave no room, is left out.
+/// The annotations to write. One that would stay as it is, or for which the others leave no room, is left
+/// out.
 pub(super) fn annotations(
     changes: &[Change<'_>],
     warnings: &[String],
     metadata: &Metadata<'_>,
-) -> impl Iterator<Item = (&'static str, String)> {
+) -> Vec<(&'static str, String)> {
     let mut written = Vec::new();
     if changes.is_empty() && warnings.is_empty() {
-        return written.into_iter();
+        return written;
     }
-    let own = [CHANGES_ANNOTATION, WARNINGS_ANNOTATION];
-    let others = metadata.annotations().filter(|(key, _)| !own.contains(key));
-    let sizes = others.map(|(key, value)| size(key, value.as_str()));
-    let room = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
-    let stored = |key| size(key, metadata.annotation(key));
-
-    let room_of_record = room.saturating_sub(stored(WARNINGS_ANNOTATION));
-    let record = record(
-        changes,
-        metadata,
-        room_of_record.saturating_sub(CHANGES_ANNOTATION.len()),
-    );
-    let size_of_record = record.as_deref().map_or_else(
-        || stored(CHANGES_ANNOTATION),
-        |text| size(CHANGES_ANNOTATION, Some(text)),
-    );
-    let room = room
-        .saturating_sub(size_of_record)
-        .saturating_sub(WARNINGS_ANNOTATION.len());
-    let warnings = with_earlier(warnings, metadata, room);
-    written.extend(record.map(|record| (CHANGES_ANNOTATION, record)));
-    written.extend(warnings.map(|warnings| (WARNINGS_ANNOTATION, warnings)));
-    written.into_iter()
+    let sizes = metadata
+        .annotations()
+        .map(|(key, value)| size(key, value.as_str()));
+    let free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
+    let room = |key| free.saturating_add(size(key, metadata.annotation(key)));
+    let mut room_of_warnings = room(WARNINGS_ANNOTATION);
+    if let Some(record) = record(changes, metadata, room(CHANGES_ANNOTATION)) {
+        let growth = size(CHANGES_ANNOTATION, Some(&record));
+        room_of_warnings = room_of_warnings
+            .saturating_add(size(
+                CHANGES_ANNOTATION,
+                metadata.annotation(CHANGES_ANNOTATION),
+            ))
+            .saturating_sub(growth);
+        written.push((CHANGES_ANNOTATION, record));
+    }
+    if let Some(warnings) = with_earlier(warnings, metadata, room_of_warnings) {
+        written.push((WARNINGS_ANNOTATION, warnings));
+    }
+    written
 }
 
 /// The size of an annotation, in bytes. 0 if it is missing.
@@ -60,8 +58,8 @@ fn size(key: &str, value: Option<&str>) -> usize {
     value.map_or(0, |value| key.len().saturating_add(value.len()))
 }
 
-/// The record of these changes. None if there are none, or no room for one. The entries of an earlier record come last, so
-/// that a forged record can't take the room of the new entries.
+/// The record of these changes. None if there are none, or no room for one. The entries of an earlier
+/// record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     if changes.is_empty() {
         return None;
@@ -75,11 +73,12 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Optio
         changes.iter().map(json).chain(earlier),
         count,
         more,
-        room.min(LIST_MAX),
+        room.saturating_sub(CHANGES_ANNOTATION.len()).min(LIST_MAX),
     )
 }
 
-/// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of objects.
+/// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of
+/// objects.
 fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     #[derive(Deserialize)]
     struct Entry {
@@ -95,27 +94,27 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     Some((entries, more))
 }
 
-/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new and fits.
+/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new
+/// and fits.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
-    let earlier = metadata
-        .annotation(WARNINGS_ANNOTATION)
-        .and_then(|text| list(text, '"'));
-    let mut all = earlier.unwrap_or_default();
-    let mut known: BTreeSet<&str> = BTreeSet::new();
-    known.extend(&all);
+    let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
+    let earlier = metadata.annotation(WARNINGS_ANNOTATION);
+    let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
     let warnings: Vec<String> = warnings.iter().map(json).collect();
-    let (count, mut size) = (all.len(), "[]".len());
-    for entry in &all {
-        size = size.saturating_add(entry.len()).saturating_add(",".len());
-    }
+    let mut known: BTreeSet<&str> = earlier.iter().copied().collect();
+    let mut all = earlier.join(",");
+    let before = all.len();
     for warning in warnings.iter().filter(|warning| known.insert(warning)) {
-        size = size.saturating_add(warning.len()).saturating_add(",".len());
-        if size > room.min(LIST_MAX) {
+        let size = all.len().saturating_add(warning.len());
+        if size.saturating_add("[,]".len()) > max {
             break;
         }
-        all.push(warning);
+        if !all.is_empty() {
+            all.push(',');
+        }
+        all.push_str(warning);
     }
-    (all.len() > count).then(|| ["[", &all.join(","), "]"].concat())
+    (all.len() > before).then(|| ["[", &all, "]"].concat())
 }
 
 /// The elements of a JSON list. None if an element begins otherwise.

@@ -17,8 +17,10 @@ use crate::shown::shown;
 pub(crate) struct Place<'o> {
     /// The list that holds the place.
     pub(crate) list: List,
-    /// Where the place came from.
-    pub(crate) origin: Origin<'o>,
+    /// The index in the list: in the request's object. Of an added place, in the returned object.
+    pub(crate) index: usize,
+    /// The entry of the request. None for a place that this policy adds.
+    pub(crate) entry: Option<&'o Value>,
     /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
@@ -44,15 +46,6 @@ pub(crate) struct Place<'o> {
     pub(crate) policy: Field<PullPolicy>,
     /// Whether a pull policy is set.
     pub(crate) sets_policy: bool,
-}
-
-/// Where a place came from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin<'o> {
-    /// It is in the request: the entry at this index of its list.
-    Request { index: usize, entry: &'o Value },
-    /// This policy adds it: at this index of its list in the returned object.
-    Added { index: usize },
 }
 
 /// What a place does in its Pod.
@@ -129,7 +122,8 @@ impl<'o> Place<'o> {
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         Ok(Self {
             list,
-            origin: Origin::Request { index, entry },
+            index,
+            entry: Some(entry),
             name: name.into(),
             is_native_sidecar: restart_policy == Some("Always"),
             is_examined: true,
@@ -153,7 +147,8 @@ impl<'o> Place<'o> {
     pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy) -> Self {
         Self {
             list,
-            origin: Origin::Added { index },
+            index,
+            entry: None,
             name: name.into(),
             is_native_sidecar: false,
             role: Role::Check,
@@ -174,21 +169,6 @@ impl<'o> Place<'o> {
         }
     }
 
-    /// The entry of the request. None for an added place.
-    pub(crate) fn entry(&self) -> Option<&'o Value> {
-        match self.origin {
-            Origin::Request { entry, .. } => Some(entry),
-            Origin::Added { .. } => None,
-        }
-    }
-
-    /// The index in its list: in the request's object. Of an added place, in the returned object.
-    pub(crate) const fn index(&self) -> usize {
-        match self.origin {
-            Origin::Request { index, .. } | Origin::Added { index } => index,
-        }
-    }
-
     /// Whether a rule has changed a value.
     pub(crate) fn is_changed(&self) -> bool {
         self.image.changed_by.is_some() || self.policy.changed_by.is_some()
@@ -205,7 +185,7 @@ impl<'o> Place<'o> {
 
     /// Whether this policy adds the place.
     pub(crate) fn is_added(&self) -> bool {
-        self.entry().is_none()
+        self.entry.is_none()
     }
 
     /// Whether the settings exempt the place.

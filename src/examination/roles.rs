@@ -16,7 +16,7 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
     };
     for container in &mut *containers {
         container.start = match container.list {
-            List::InitContainers => Start::Init(container.index()),
+            List::InitContainers => Start::Init(container.index),
             List::Containers => Start::App,
             List::EphemeralContainers | List::Volumes => Start::None,
         };
@@ -33,7 +33,7 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
         let mounting: Vec<&Place<'_>> = mounted_by.iter().filter_map(container).collect();
         volume.start = match mounting.first() {
             None => Start::None,
-            Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index()),
+            Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index),
             Some(_) => Start::VolumeOfApps {
                 is_on_every_app: mounting.iter().filter(|place| is_app(place)).count() == apps,
             },

@@ -82,10 +82,10 @@ impl Names {
             .strip_prefix(OFFICIAL)
             .filter(|name| !name.contains('/'));
         let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
-        let mut names: Vec<String> = [repository].into_iter().chain(short).collect();
+        let mut names: Vec<String> = short.into_iter().chain([repository]).collect();
         if let Some(tag) = image.effective_tag() {
-            let with_tag = names.iter().map(|name| [name, ":", tag].concat());
-            names.extend(with_tag.collect::<Vec<_>>());
+            let with_tag: Vec<_> = names.iter().map(|name| [name, ":", tag].concat()).collect();
+            names.extend(with_tag);
         }
         Self(names)
     }

@@ -56,16 +56,23 @@ pub enum Invalid {
     BareImageId,
     /// The registry is not `host[:port]`.
     Registry,
+    /// The registry has an underscore.
+    Underscore,
     /// The repository has upper-case letters.
     UpperCase,
-    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a wrong position.
+    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a wrong
+    /// position.
     Repository,
     /// The path of the repository is longer than 255 bytes.
     Long,
     /// The tag is empty, longer than 128 bytes, has a forbidden character, or begins with `.` or `-`.
     Tag,
-    /// The digest is not `sha256:`, `sha384:` or `sha512:` and the right number of lower-case hexadecimal digits.
+    /// A digest stands behind `:` in place of `@`.
+    DigestAsTag,
+    /// The digest is not `sha256:`, `sha384:` or `sha512:` and hexadecimal digits.
     Digest,
+    /// The digest has not the right number of lower-case hexadecimal digits.
+    BrokenDigest,
 }
 
 impl Invalid {
@@ -76,31 +83,62 @@ impl Invalid {
             Self::Space => "it has white space",
             Self::Scheme => "a reference has no URL scheme",
             Self::Variable => "a variable in it was not replaced",
-            Self::BareImageId => "it is an image ID without its prefix sha256",
+            Self::BareImageId => "it is a digest or an image ID without a name",
             Self::Registry => "its registry is not host[:port]",
+            Self::Underscore => "its registry has an underscore, which no host name may have",
             Self::UpperCase => "its repository has upper-case letters",
             Self::Repository => {
                 "its repository is not lower-case letters and digits parted by . _ - or /"
             }
             Self::Long => "its repository is longer than 255 characters",
             Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
+            Self::DigestAsTag => "a digest stands behind @, and not behind :",
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
+            Self::BrokenDigest => "its digest is not whole, or not in lower case",
         }
     }
 
-    /// The mistake that a person probably made. `self` is the problem at which the parser stopped. That problem is
-    /// often only a consequence of the mistake.
+    /// What to write.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::BareImageId | Self::DigestAsTag => "write registry/repository@sha256:digest",
+            Self::BrokenDigest => "write the digest as its registry names it",
+            _ => "write registry/repository:tag",
+        }
+    }
+
+    /// The mistake that a person probably made. `self` is the problem at which the parser stopped. That
+    /// problem is often only a consequence of the mistake.
     fn most_telling(self, text: &str) -> Self {
+        let lower = text.to_ascii_lowercase();
+        let has_algorithm_after = |mark: &str| {
+            let mut algorithms = ["sha256:", "sha384:", "sha512:"].into_iter();
+            algorithms.any(|algorithm| lower.contains(&[mark, algorithm].concat()))
+        };
         if text.trim().is_empty() {
-            Self::Empty
-        } else if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
-            Self::Variable
-        } else if text.chars().any(char::is_whitespace) {
-            Self::Space
-        } else if text.contains("://") {
-            Self::Scheme
-        } else {
-            self
+            return Self::Empty;
+        }
+        if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
+            return Self::Variable;
+        }
+        if text.chars().any(char::is_whitespace) {
+            return Self::Space;
+        }
+        if text.contains("://") {
+            return Self::Scheme;
+        }
+        match self {
+            Self::Registry
+                if text
+                    .split('/')
+                    .next()
+                    .is_some_and(|host| host.contains('_')) =>
+            {
+                Self::Underscore
+            }
+            Self::Tag if has_algorithm_after(":") => Self::DigestAsTag,
+            Self::Digest if has_algorithm_after("@") => Self::BrokenDigest,
+            other => other,
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Failure {
     status: Option<u16>,
     /// Whether the image has a digest.
     has_digest: bool,
+    /// Whether the tag of the image looks like a digest without `sha256:`.
+    has_digest_as_tag: bool,
 }
 
 /// The classes of failed lookups. Each has a setting.
@@ -35,8 +37,6 @@ pub(super) enum Cause {
     RateLimited,
     /// There is no connection, no DNS, a TLS error, a time-out, or a 5xx.
     Unreachable,
-    /// The registry was unreachable just before, so it was not asked again.
-    Away,
     /// The host can't read the name of the image. Hosts read no IPv6 addresses.
     NoName,
     /// A node and the policy server read the host of the image in different ways.
@@ -50,12 +50,14 @@ pub(super) enum Cause {
 
 impl Failure {
     /// A lookup of this image that was not made.
-    pub(super) const fn new(cause: Cause, image: Reference<'_>) -> Self {
-        let has_digest = image.digest().is_some();
+    pub(super) fn new(cause: Cause, image: Reference<'_>) -> Self {
+        let is_hex =
+            |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
         Self {
             cause,
             status: None,
-            has_digest,
+            has_digest: image.digest().is_some(),
+            has_digest_as_tag: image.tag().is_some_and(is_hex),
         }
     }
 
@@ -75,14 +77,6 @@ impl Failure {
             Cause::Denied => Class::Denied,
             _ => Class::NoAnswer,
         }
-    }
-
-    /// Whether a registry was asked.
-    pub(crate) const fn was_asked(self) -> bool {
-        !matches!(
-            self.cause,
-            Cause::Away | Cause::NoName | Cause::AmbiguousHost | Cause::NotGranted | Cause::Limit
-        )
     }
 
     /// Whether no registry is at fault, but the name of the image or the number of images.
@@ -121,10 +115,6 @@ impl Failure {
             Cause::Unreachable => {
                 "can't be looked up, because the policy server gets no usable answer from its registry"
             }
-            Cause::Away => {
-                "was not looked up, because the policy server just got no usable answer from its \
-                 registry"
-            }
             Cause::NoName => "can't be looked up, because the policy server can't read its name",
             Cause::AmbiguousHost => {
                 "was not looked up, because a node takes the text before its first slash for a \
@@ -144,6 +134,7 @@ impl Failure {
     pub(crate) const fn help(self) -> &'static str {
         match self.cause {
             Cause::NotFound if self.has_digest => "correct its digest or repository",
+            Cause::NotFound if self.has_digest_as_tag => "write @sha256: before a digest",
             Cause::NotFound => "correct its tag or repository",
             Cause::Denied => "correct its name, or give the PolicyServer a pull secret",
             Cause::RateLimited => "try again later, or skip it with registry.skipImages",
@@ -152,7 +143,7 @@ impl Failure {
             }
             // The PolicyServer has to name a registry with its own certificate authority, and a registry
             // without TLS.
-            Cause::Unreachable | Cause::Away => {
+            Cause::Unreachable => {
                 "try again later, or look for the cause in the policy server's log (TLS: \
                  sourceAuthorities, HTTP: insecureSources)"
             }

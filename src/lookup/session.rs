@@ -44,7 +44,7 @@ impl<'c> Session<'c> {
             return Err(fail(Cause::NotGranted));
         }
         if self.away.contains(&*image.registry()) {
-            return Err(fail(Cause::Away));
+            return Err(fail(Cause::Unreachable));
         }
         if self.made >= LOOKUPS_MAX {
             return Err(fail(Cause::Limit));
@@ -60,7 +60,9 @@ impl<'c> Session<'c> {
             Err(text) => text,
         };
         let failure = Failure::read(&text, image);
-        self.made = self.made.saturating_add(usize::from(failure.was_asked()));
+        if failure.cause != Cause::NoName {
+            self.made = self.made.saturating_add(1);
+        }
         self.is_refused |= failure.cause == Cause::NotGranted;
         if failure.cause == Cause::Unreachable {
             self.away.insert(image.registry().into_owned());

@@ -78,30 +78,24 @@ impl Review {
 
 impl<'r> Request<'r> {
     /// Whether the object is accepted untouched, whatever its Pod spec contains.
-    ///
-    /// # Errors
-    /// A value of the object's metadata has a wrong shape.
-    pub(crate) fn is_untouched(&self) -> Result<bool, Wrong<'r>> {
-        let metadata = Metadata::read(self.object)?;
-        let is_deleted = !self.creates && metadata.is_deleting;
-        Ok(is_deleted
+    pub(crate) fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
+        (!self.creates && metadata.is_deleting)
             || match self.kind {
-                Kind::Pod => self.is_mirror(&metadata),
+                Kind::Pod => self.is_mirror(metadata),
                 _ => metadata.controller.is_some() || self.has_stored_template(),
-            })
+            }
     }
 
-    /// The metadata of the Pod, or of the Pods that a pod template makes.
+    /// The metadata of the Pods that the object's pod template makes. None if it has none.
     ///
     /// # Errors
     /// A value of the metadata has a wrong shape.
-    pub(crate) fn pod_metadata(&self) -> Result<Metadata<'r>, Wrong<'r>> {
+    pub(crate) fn template_metadata(&self) -> Result<Option<Metadata<'r>>, Wrong<'r>> {
         let template = self.kind.template(self.object);
-        Metadata::read(
-            template
-                .filter(|template| template.is_object())
-                .unwrap_or(self.object),
-        )
+        template
+            .filter(|template| template.is_object())
+            .map(Metadata::read)
+            .transpose()
     }
 
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the annotation of

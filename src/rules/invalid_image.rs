@@ -17,58 +17,44 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         if !place.is_examined || place.role != Role::Invalid {
             continue;
         }
-        let mistake = match place.reference {
+        let (problem, help) = match place.reference {
             Err(Invalid::Empty) if is_template => continue,
-            Err(invalid) => Mistake::Invalid(invalid),
-            Ok(_) => Mistake::ImageId,
+            Err(invalid) => (invalid.problem(), invalid.help()),
+            Ok(_) => (
+                "it is an image ID, and images.requireAlways or images.forbidNever may name its image",
+                "write the image's name",
+            ),
         };
-        let entry = place.list.path(spec, place.index());
+        let entry = place.list.path(spec, place.index);
         let path = [&entry, ".", place.list.image_path()].concat();
         let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
-        let reason = InvalidImage { path, mistake };
+        let reason = InvalidImage {
+            path,
+            problem,
+            help,
+        };
         examination
             .findings
             .add(index, Rule::InvalidImage, subject, effect, reason);
     }
 }
 
-/// What is wrong with the image.
-#[derive(Debug)]
-enum Mistake {
-    /// It can't be parsed.
-    Invalid(Invalid),
-    /// It is an image ID.
-    ImageId,
-}
-
 /// The image can't be pulled, or it may be one that the settings forbid.
 #[derive(Debug)]
 struct InvalidImage {
     path: String,
-    mistake: Mistake,
+    problem: &'static str,
+    help: &'static str,
 }
 
 impl Reason for InvalidImage {
     fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image, path) = (place.shown_name(), place.shown_image(), &self.path);
-        match self.mistake {
-            Mistake::Invalid(Invalid::Empty) => format!("{name} has no image in {path}"),
-            Mistake::Invalid(invalid) => {
-                format!(
-                    "{name} has the invalid image \"{image}\" in {path}, because {}",
-                    invalid.problem()
-                )
-            }
-            Mistake::ImageId => format!(
-                "{name} has the image ID {image} in {path}, and images.requireAlways or images.forbidNever may name its image"
-            ),
-        }
+        let (name, image) = (place.shown_name(), place.shown_image());
+        let Self { path, problem, .. } = self;
+        format!("{name} has the invalid image \"{image}\" in {path}, because {problem}")
     }
 
     fn help(&self, _: &Place<'_>) -> String {
-        match self.mistake {
-            Mistake::Invalid(_) => "write registry/repository:tag".to_owned(),
-            Mistake::ImageId => "write the image's name".to_owned(),
-        }
+        self.help.to_owned()
     }
 }

@@ -46,12 +46,16 @@ impl Policy {
         self.spec["mutating"] == true
     }
 
-    /// Whether the API server sends the request to this policy.
+    /// Whether the API server sends the request to this policy, if the namespace has no labels of its own.
     pub(super) fn selects(&self, request: &Value) -> bool {
         let namespace = request["namespace"].as_str().unwrap_or("default");
-        let namespace = json!({"kubernetes.io/metadata.name": namespace});
+        self.selects_in(&json!({"kubernetes.io/metadata.name": namespace}), request)
+    }
+
+    /// Whether the API server sends the request to this policy, if the namespace has these labels.
+    pub(super) fn selects_in(&self, namespace: &Value, request: &Value) -> bool {
         self.has_rule_for(request)
-            && is_selected(&self.spec["namespaceSelector"], &namespace)
+            && is_selected(&self.spec["namespaceSelector"], namespace)
             && is_selected(
                 &self.spec["objectSelector"],
                 &request["object"]["metadata"]["labels"],
@@ -99,7 +103,7 @@ pub(super) fn conditions(spec: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a label selector matches these labels.
-fn is_selected(selector: &Value, labels: &Value) -> bool {
+pub(super) fn is_selected(selector: &Value, labels: &Value) -> bool {
     let expressions = selector["matchExpressions"]
         .as_array()
         .into_iter()

@@ -1,5 +1,5 @@
-//! The tables of examples/README.md. They are worked out on the corpus, with the module's answers. The patterns of the
-//! examples name invented registries, so the tables take each pattern for `*`.
+//! The tables of examples/README.md, and examples/pairs.yaml for the chart. They are worked out on the corpus, with the
+//! module's answers. The patterns of the examples name invented registries, so the tables take each pattern for `*`.
 //!
 //! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
 
@@ -103,15 +103,17 @@ impl Tables {
         result == reversed && keeps(one) && keeps(other)
     }
 
-    /// For each pair of files that select a common object: the number of objects on which they don't stand together.
-    fn pairs(&self) -> BTreeMap<(&str, &str), usize> {
+    /// For each pair of files that select a common object: the number of these objects, and of those on
+    /// which the two don't stand together.
+    fn pairs(&self) -> BTreeMap<(&str, &str), (usize, usize)> {
         let mut pairs = BTreeMap::new();
         for (index, one) in self.policies.iter().enumerate() {
             for other in &self.policies[index + 1..] {
                 for request in self.selected(&[one, other]) {
-                    let conflicts = usize::from(!self.stand_together(one, other, request));
-                    *pairs.entry((&*one.file, &*other.file)).or_default() += conflicts;
-                    *pairs.entry((&*other.file, &*one.file)).or_default() += conflicts;
+                    let pair: &mut (usize, usize) =
+                        pairs.entry((&*one.file, &*other.file)).or_default();
+                    pair.0 += 1;
+                    pair.1 += usize::from(!self.stand_together(one, other, request));
                 }
             }
         }
@@ -120,11 +122,15 @@ impl Tables {
 
     fn table_of_pairs(&self) -> String {
         let pairs = self.pairs();
+        let conflicts = |one: &str, other: &str| {
+            let is_pair = |(a, b): (&str, &str)| (a, b) == (one, other) || (a, b) == (other, one);
+            let mut found = pairs.iter().filter(|(pair, _)| is_pair(**pair));
+            found.next().map(|(_, (_, conflicts))| *conflicts)
+        };
         let files = || self.policies.iter().map(|policy| &*policy.file);
         let rows = files().map(|file| {
             let list = |belongs: fn(usize) -> bool| {
-                let is_listed =
-                    |other: &&str| pairs.get(&(file, *other)).is_some_and(|&n| belongs(n));
+                let is_listed = |other: &&str| conflicts(file, other).is_some_and(belongs);
                 files().filter(is_listed).collect::<Vec<_>>().join(", ")
             };
             vec![
@@ -134,6 +140,19 @@ impl Tables {
             ]
         });
         table(&["file", "may stand beside", "must not stand beside"], rows)
+    }
+
+    /// The pairs that must not stand together, for the chart and the page.
+    fn file_of_pairs(&self) -> String {
+        let pairs = self.pairs().into_iter();
+        let conflicts = pairs.filter(|(_, (_, conflicts))| *conflicts > 0);
+        let line = |((a, b), (objects, conflicts))| {
+            format!(
+                "- {{a: {a}, b: {b}, why: they disagree about {conflicts} of {objects} objects}}\n"
+            )
+        };
+        let title = "# The examples that must not stand together. tests/examples/tables.rs writes this file.\n";
+        title.to_owned() + &conflicts.map(line).collect::<String>()
     }
 
     /// The objects that a policy accepts: as their authors wrote them, and as they are stored if these registries are
@@ -237,27 +256,33 @@ fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 #[test]
-fn the_tables_of_the_readme_are_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/README.md");
-    let readme = fs::read_to_string(&path).expect("the README of the examples");
-    let mut written = readme.clone();
+fn the_tables_are_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let mut readme = read("README.md");
     let tables = Tables::new();
     for (name, table) in [
         ("pairs", tables.table_of_pairs()),
         ("incidents", tables.table_of_incidents()),
     ] {
         let start = format!("<!-- table: {name} -->\n");
-        let (before, rest) = written.split_once(&start).expect("the start of a table");
+        let (before, rest) = readme.split_once(&start).expect("the start of a table");
         let (_, after) = rest
             .split_once("\n<!-- end -->")
             .expect("the end of a table");
-        written = format!("{before}{start}{table}\n<!-- end -->{after}");
+        readme = format!("{before}{start}{table}\n<!-- end -->{after}");
     }
-    if std::env::var("TABLES").is_ok() {
-        return fs::write(&path, &written).expect("the README of the examples");
+    for (name, text) in [
+        ("README.md", readme),
+        ("pairs.yaml", tables.file_of_pairs()),
+    ] {
+        if std::env::var("TABLES").is_ok() {
+            fs::write(folder.join(name), &text).expect(name);
+        } else {
+            assert!(
+                read(name) == text,
+                "examples/{name} is not up to date:\n{text}"
+            );
+        }
     }
-    assert!(
-        readme == written,
-        "examples/README.md is not up to date:\n{written}"
-    );
 }

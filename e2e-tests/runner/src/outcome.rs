@@ -304,13 +304,7 @@ fn short(entry: &Value) -> Value {
         None => &["rule", "container"],
     };
     let words: Vec<&str> = keys.iter().map(|key| text(&entry[key])).collect();
-    let is_asked = entry["asked"] != false;
-    format!(
-        "{}{}",
-        words.join(" "),
-        if is_asked { "" } else { " (not asked)" }
-    )
-    .into()
+    words.join(" ").into()
 }
 
 /// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it tells the finding or the

@@ -30,7 +30,7 @@ pub(super) fn copy(
     examination: &Examination<'_>,
     check: &Place<'_>,
 ) -> Result<Option<Container>, String> {
-    let Some(entry) = check.entry() else {
+    let Some(entry) = check.entry else {
         return Ok(None);
     };
     let has_profile = examination.metadata.has_app_armor_profile(&check.name);

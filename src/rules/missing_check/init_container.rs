@@ -52,5 +52,5 @@ fn init_containers<'e, 'o>(
 
 /// The index behind a place. 0 without a place.
 fn index_after(place: Option<&Place<'_>>) -> usize {
-    place.map_or(0, |place| place.index().saturating_add(1))
+    place.map_or(0, |place| place.index.saturating_add(1))
 }

@@ -24,7 +24,7 @@ pub(super) fn free_names<'e>(
         take(&place.name);
         if settings.form == Form::ImageVolume {
             let mounts = place.mounts.iter().map(|mount| mount.path);
-            for path in mounts.chain(place.entry().into_iter().flat_map(device_paths)) {
+            for path in mounts.chain(place.entry.into_iter().flat_map(device_paths)) {
                 take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
             }
         }

@@ -98,7 +98,8 @@ pub fn samples() -> Vec<Sample> {
 #[must_use]
 pub fn examples() -> Vec<(String, Value)> {
     let mut examples = Vec::new();
-    for (name, text) in files("examples", "yaml") {
+    let files = files("examples", "yaml").into_iter();
+    for (name, text) in files.filter(|(name, _)| name != "pairs.yaml") {
         for document in text.split("\n---\n") {
             let settings = yaml(&name, document)["spec"]["settings"].take();
             if settings.is_object() {
