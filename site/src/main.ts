@@ -1,7 +1,7 @@
 /** The page: it sends the typed texts to this policy, and shows the answer. */
 
 import schema from "virtual:settings-schema";
-import { conflicts } from "./chart.ts";
+import { chartAt, conflicts } from "./chart.ts";
 import { podRequest, type WorkloadPod } from "./controller.ts";
 import { byId, copy, h, save } from "./dom.ts";
 import { changedView, editor } from "./editor.ts";
@@ -104,7 +104,11 @@ const settingsEditor = editor(byId("settings"), {
   },
 });
 
-const installView = new InstallView(byId("install"), () => showSurvey());
+const installView = new InstallView(
+  byId("install"),
+  chartAt(new URL(location.href), metadataOf(await compiled).version),
+  () => showSurvey(),
+);
 
 const surveyView: SurveyView = new SurveyView(byId("survey"), {
   stop: () => planner.end(),
