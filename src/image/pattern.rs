@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::Reference;
-use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
+use super::reference::is_path_component;
+use super::registry_host::{DOCKER_HUB, comparable, is_host, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.
 const OFFICIAL: &str = "docker.io/library/";
+
+/// The form of a pattern without wildcards.
+const FORM: &str = "registry/repository or registry/repository:tag";
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is any run of
 /// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
@@ -179,9 +183,18 @@ fn mistake(written: &str) -> Option<String> {
     } else if written.ends_with(['/', ':']) {
         write("ends with a slash or a colon", &[written, "*"].concat())
     } else if written.contains("/:") || written.contains(":/") {
-        Some("has an empty part: write registry/repository or registry/repository:tag".to_owned())
+        write("has an empty part", FORM)
     } else if is_registry_alone(written) {
         write("names a registry and no image", &[written, "/*"].concat())
+    } else if rest.len() < written.len()
+        && !has_wildcard(host)
+        && !is_host(host)
+        && !is_path_component(host)
+    {
+        write(
+            "begins with neither a host nor a part of a repository",
+            FORM,
+        )
     } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
         write(
             "has upper case in its repository or beside a wildcard",
