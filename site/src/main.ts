@@ -15,7 +15,14 @@ import { copiesOf, type Incident, registriesDuring } from "./incident.ts";
 import { InstallView } from "./install-view.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
-import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
+import {
+  type AdmissionRequest,
+  type Item,
+  passedOn,
+  podSpec,
+  type Read,
+  readValue,
+} from "./objects.ts";
 import { showAnnotations, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import type { Result } from "./plan.ts";
 import { PlanView } from "./plan-view.ts";
@@ -695,7 +702,7 @@ const forScripts = {
     evaluate(await compiled, item, settings, table),
   /** The answer to a request with the given host. */
   answerOf: async (request: AdmissionRequest, settings: JsonObject, host: HostCall) =>
-    answerOf(await compiled, request, settings, host),
+    answerOf(await compiled, passedOn(request), settings, host),
 };
 declare global {
   interface Window {
