@@ -107,7 +107,7 @@ fn tells_each_finding(answered: &Answered) -> Kept {
         !parts.into_iter().map(text).all(is_said)
     });
     // A long message counts its last sentences.
-    let is_counted = message.contains(" more finding");
+    let is_counted = message.contains(" more");
     hold(untold.is_none() || is_counted, || {
         format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told())
     })
