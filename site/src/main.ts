@@ -66,8 +66,8 @@ let surveyed:
   { source: unknown; summary: Summary; results: Map<string, (Result | undefined)[]> } | undefined;
 /** Counts the surveys, so that a late report of an earlier survey is ignored. */
 let surveys = 0;
-/** Whether the shown workload is drawn in the incident. */
-let isDrawn = false;
+/** The cell of the shown workload whose incident is drawn, if one is. */
+let drawnSide: "before" | "after" | undefined;
 /** The settings of the chosen file, as the page wrote them into the editor. */
 let settingsOfFile: string | undefined;
 /** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
@@ -136,7 +136,8 @@ const surveyView: SurveyView = new SurveyView(byId("survey"), {
 
 const planView = new PlanView(byId("plan"), {
   choose: (index) => void choose(index),
-  draw: (index) => void draw(index).then(() => byId("start").scrollIntoView({ block: "start" })),
+  draw: (index, side) =>
+    void draw(index, side).then(() => byId("start").scrollIntoView({ block: "start" })),
 });
 
 /** The candidates for the files, with the patterns of the files as they are written. */
@@ -420,7 +421,7 @@ async function survey(mine: number) {
     showInstall();
     const shownFirst = planView.chosen ?? planView.first;
     if (shownFirst === undefined) return;
-    if (isDrawn) await draw(shownFirst);
+    if (drawnSide) await draw(shownFirst, drawnSide);
     else await choose(shownFirst);
   } catch (error) {
     if (isLatest()) endSurvey(error);
@@ -479,23 +480,23 @@ async function choose(index: number) {
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || mine !== round) return;
   planView.chosen = index;
-  isDrawn = false;
+  drawnSide = undefined;
   registry.replace({});
   await show(mine, item);
 }
 
-/** Draws how a workload of the plan starts in the incident, with the lookups that fail then. */
-async function draw(index: number) {
+/** Draws the incident of a cell of the plan, with the lookups that fail then. */
+async function draw(index: number, side: "before" | "after") {
   const mine = round;
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || !settings || mine !== round) return;
   planView.chosen = index;
-  isDrawn = true;
-  const { incident } = surveyView;
+  drawnSide = side;
+  const incident = surveyed?.results.get(surveyView.chosen)?.[index]?.worst[side];
   let healthy = await evaluated(item, settings, {});
   const made = podRequest(healthy);
   if (made) healthy = await evaluated(made.item, settings, {});
-  if (mine !== round) return;
+  if (mine !== round || !incident) return;
   registry.replace(
     incident.moment === "reboot"
       ? {}

@@ -75,7 +75,7 @@ export class PlanView {
     private readonly actions: {
       choose: (index: number) => void;
       /** Draws the start of a workload's Pod in the incident. */
-      draw: (index: number) => void;
+      draw: (index: number, side: "before" | "after") => void;
     },
   ) {
     const saving = (label: string, act: () => void) => {
@@ -214,9 +214,9 @@ export class PlanView {
 
   #row(row: Planned): HTMLElement {
     const { index } = row;
-    const link = (words: string, act: (index: number) => void) => {
+    const link = (words: string, act: () => void) => {
       const button = h("button", { type: "button", class: "link" }, words);
-      button.addEventListener("click", () => act(index));
+      button.addEventListener("click", act);
       return button;
     };
     const attributes = ({ nodesWith }: Planned) => ({
@@ -224,13 +224,23 @@ export class PlanView {
       title: nodesWith.join(", "),
       hidden: this.#nodes === 0,
     });
-    const drawn = (end: End) => h("td", { class: end }, link(ENDS[end], this.actions.draw));
+    const drawn = (side: "before" | "after") =>
+      h(
+        "td",
+        { class: row[side] },
+        link(ENDS[row[side]], () => this.actions.draw(index, side)),
+      );
     const cells: Partial<Record<Column, () => HTMLElement>> = {
-      name: () => h("th", { scope: "row" }, link(row.name, this.actions.choose)),
+      name: () =>
+        h(
+          "th",
+          { scope: "row" },
+          link(row.name, () => this.actions.choose(index)),
+        ),
       outcome: () => h("td", {}, h("span", { class: `badge ${STYLES[row.outcome]}` }, row.outcome)),
       number: () => h("td", { class: "number" }, row.number.toLocaleString("en")),
-      before: () => drawn(row.before),
-      after: () => drawn(row.after),
+      before: () => drawn("before"),
+      after: () => drawn("after"),
       nodes: () => h("td", attributes(row), `${row.nodes} of ${this.#nodes}`),
     };
     return h(

@@ -2,7 +2,7 @@
 
 import { copy, h, save } from "./dom.ts";
 import { type FileRow, fileTable, inOrder, isForOthers } from "./file-table.ts";
-import { FIRST_INCIDENT, type Incident, MOMENTS, type Moment } from "./incident.ts";
+import { type Chosen, FIRST_INCIDENT, MOMENTS, type Moment } from "./incident.ts";
 import { csv, json } from "./plan.ts";
 import type { Summary } from "./survey.ts";
 
@@ -10,7 +10,8 @@ import type { Summary } from "./survey.ts";
 export const COMMAND =
   "kubectl get pods,jobs,cronjobs,namespaces,nodes --all-namespaces --output json > cluster.json";
 
-const WHATS: Record<Incident["what"], string> = {
+const WHATS: Record<Chosen["what"], string> = {
+  any: "one of its images is gone",
   registries: "all registries are away",
   registry: "one registry is away:",
   image: "one image is gone:",
@@ -130,7 +131,7 @@ export class SurveyView {
     );
   }
 
-  get incident(): Incident {
+  get incident(): Chosen {
     return this.#incident;
   }
 
@@ -208,19 +209,19 @@ export class SurveyView {
 
   /** Shows the registries or images of which one can be in the incident. */
   #showNames() {
-    const what = this.#what.value as Incident["what"];
+    const what = this.#what.value as Chosen["what"];
     const { registries = [], images = [] } = this.#summary ?? {};
-    const names = what === "registries" ? [] : what === "registry" ? registries : images;
+    const names = what === "registry" ? registries : what === "image" ? images : [];
     const before = this.#name.value;
     this.#name.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     if (names.includes(before)) this.#name.value = before;
-    this.#name.hidden = what === "registries";
+    this.#name.hidden = what !== "registry" && what !== "image";
     this.#incident = this.#typed();
   }
 
-  #typed(): Incident {
+  #typed(): Chosen {
     return {
-      what: this.#what.value as Incident["what"],
+      what: this.#what.value as Chosen["what"],
       name: this.#name.value,
       moment: this.#moment.value as Moment,
     };

@@ -2,7 +2,14 @@
 
 import { answerOf, type Answer, asStored, factsOf } from "./evaluate.ts";
 import { Guest } from "./host.ts";
-import { copiesOf, endDuring, type Incident, registriesDuring } from "./incident.ts";
+import {
+  type Chosen,
+  copiesOf,
+  endDuring,
+  type Incident,
+  incidentsOf,
+  registriesDuring,
+} from "./incident.ts";
 import { at, isObject, type Json, type JsonObject, listAt } from "./json.ts";
 import { type Item, podSpec, readValue } from "./objects.ts";
 import { imagesOf } from "./defaults.ts";
@@ -129,13 +136,14 @@ type Health = Judged & {
   starts: Start[];
   /** The last incident that was worked out, and its ends. */
   incident?: string;
-  ends?: Pick<Result, "before" | "after">;
+  ends?: Pick<Result, "before" | "after" | "worst">;
 };
 
 export class Survey {
   /** What each candidate does in health, with the text of the candidate. */
   #kept = new Map<string, { text: string; healths: (Health | undefined)[] }>();
 
+  readonly #images: string[][] = [];
   readonly #items = new Map<string, Item | undefined>();
   readonly #guest: Guest;
 
@@ -150,7 +158,7 @@ export class Survey {
 
   summary(files: Candidate[]): Summary {
     const { workloads, nodes, namespaces, others, problems } = this.cluster;
-    const images = workloads.map((workload) => this.#images(workload));
+    const images = workloads.map((_, index) => this.#imagesOf(index));
     const pods = new Map<string, number>();
     for (const [index, names] of images.entries()) {
       const { number } = workloads[index] ?? { number: 0 };
@@ -196,10 +204,15 @@ export class Survey {
   }
 
   /** The normalised names of the images of a workload's Pods. */
-  #images({ variants }: Workload): string[] {
-    const specs = variants.map(({ pod }) => podSpec(this.#item(pod)?.request["object"]));
-    const names = specs.flatMap(imagesOf).map(this.nameOf);
-    return [...new Set(names.filter((name) => name !== undefined))];
+  #imagesOf(index: number): string[] {
+    let found = this.#images[index];
+    if (!found) {
+      const { variants = [] } = this.cluster.workloads[index] ?? {};
+      const specs = variants.map(({ pod }) => podSpec(this.#item(pod)?.request["object"]));
+      const names = specs.flatMap(imagesOf).map(this.nameOf);
+      this.#images[index] = found = [...new Set(names.filter((name) => name !== undefined))];
+    }
+    return found;
   }
 
   /** Forgets what candidates did that have changed since then. */
@@ -215,7 +228,7 @@ export class Survey {
    * What a candidate of the last `prepare` does to a workload; `undefined` if it selects nothing of
    * the workload.
    */
-  result(index: number, candidate: Candidate, incident: Incident): Result | undefined {
+  result(index: number, candidate: Candidate, incident: Chosen): Result | undefined {
     const healths = this.#kept.get(candidate.name)?.healths ?? [];
     if (!Object.hasOwn(healths, index)) healths[index] = this.#health(index, candidate);
     const health = healths[index];
@@ -223,10 +236,7 @@ export class Survey {
     const key = JSON.stringify(incident);
     if (health.incident !== key || !health.ends) {
       health.incident = key;
-      health.ends = {
-        before: worst(health.starts.map((start) => this.#before(start, incident))),
-        after: worst(health.starts.map((start) => this.#after(start, candidate, incident))),
-      };
+      health.ends = this.#ends(health, candidate, incidentsOf(incident, this.#imagesOf(index)));
     }
     const { outcome, rules, reason, ends } = health;
     return { outcome, rules, reason, ...ends };
@@ -322,6 +332,26 @@ export class Survey {
     return admission;
   }
 
+  /** How the Pods of a workload end in the incidents that harm them most. */
+  #ends({ starts }: Health, candidate: Candidate, incidents: Incident[]) {
+    const ends: Required<Health>["ends"] = { before: "starts", after: "starts", worst: {} };
+    for (const incident of incidents) {
+      for (const start of starts) {
+        const found = {
+          before: this.#before(start, incident),
+          after: this.#after(start, candidate, incident),
+        };
+        for (const side of ["before", "after"] as const) {
+          const isWorse = ENDS.indexOf(found[side]) > ENDS.indexOf(ends[side]);
+          if (!isWorse && ends.worst[side]) continue;
+          ends[side] = found[side];
+          ends.worst[side] = incident;
+        }
+      }
+    }
+    return ends;
+  }
+
   #before({ before }: Start, incident: Incident): End {
     const copies = incident.moment === "empty" ? false : copiesOf(before);
     return endDuring(incident, before, copies, this.nameOf, this.#invalid(before));
@@ -357,6 +387,3 @@ const HEALTHY: Registries = () => DEFAULT_ENTRY;
 
 const isCounted = (policy: Policy, { policies, before }: Candidate) =>
   policies.indexOf(policy) >= before;
-
-const worst = (ends: End[]): End =>
-  ends.reduce((one, other) => (ENDS.indexOf(other) > ENDS.indexOf(one) ? other : one), "starts");

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { validateSettings } from "../../src/evaluate.ts";
-import type { Incident, Moment } from "../../src/incident.ts";
+import type { Chosen, Incident, Moment } from "../../src/incident.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { type ExampleFile, type Policy, readFiles } from "../../src/selection.ts";
 import { type Candidate, candidateOf, fitted, Survey, typedCandidate } from "../../src/survey.ts";
@@ -36,7 +36,7 @@ const during = (moment: Moment, what: Incident["what"] = "registries", name = ""
   ...{ what, name, moment },
 });
 
-function result(values: JsonObject[], one: Candidate, incident = during("meanwhile")) {
+function result(values: JsonObject[], one: Candidate, incident: Chosen = during("meanwhile")) {
   const survey = new Survey(module, group(values, one.policies));
   survey.prepare([one]);
   return survey.result(0, one, incident);
@@ -161,6 +161,20 @@ describe("while registries are away", () => {
     expect(`${found?.before} ${found?.after}`).toBe(expected);
     expect(found?.outcome).toBe("changed");
   });
+});
+
+test("of the images of a Pod, the one is gone that harms most", () => {
+  const values = [pod({ containers: containers("Always", "IfNotPresent") })];
+  const any = { what: "any", name: "", moment: "meanwhile" } as const;
+  const lowers = candidate({ images: { forbidAlways: ["*"] } });
+  const image = during("meanwhile", "image", "reg.test/c0:1");
+  expect(result(values, lowers, any)).toMatchObject({
+    before: "half",
+    after: "starts",
+    worst: { before: image },
+  });
+  const empty = { ...any, moment: "empty" } as const;
+  expect(result(values, lowers, empty)).toMatchObject({ before: "half", after: "half" });
 });
 
 test("the typed settings are for every object, and are forgotten when they change", () => {
