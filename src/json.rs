@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-/// A value that is not as it has to be. The sentence about it shows no value, because the environment
-/// variables of a Pod may hold secrets.
+/// A value that is not as it has to be. The sentence about it shows no value, because the
+/// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrong<'v> {
     /// The value. If a member is missing, the object.
@@ -36,8 +36,8 @@ impl<'v> Wrong<'v> {
         Self { value, problem }
     }
 
-    /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies
-    /// in the tree.
+    /// The sentence about the wrong value, with its path from `root` on. A value is found by where
+    /// it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
         let mut path = "object".to_owned();
         add_path(root, self.value, &mut path);
@@ -143,8 +143,8 @@ pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wron
     Ok(list.map_or(&[], Vec::as_slice))
 }
 
-/// A member that is a string. None if it is anything else: the API server refuses such an object, or
-/// the value is not the author's.
+/// A member that is a string. None if it is anything else: the API server refuses such an object,
+/// or the value is not the author's.
 pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }

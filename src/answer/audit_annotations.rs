@@ -1,13 +1,15 @@
 //! The audit annotations: `findings`, `changes` and `lookups`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::Judged;
 use super::change::Change;
 use super::json_list::{LIST_MAX, joined, to_json};
-use crate::examination::{Examination, Subject};
+use crate::examination::{Examination, Rule, Subject};
 use crate::shown::shown;
 
 /// The audit annotations. One without entries is left out.
@@ -25,7 +27,7 @@ pub(super) fn annotations(
     };
     let mut of_findings = findings
         .iter()
-        .map(|judged| finding(examination, judged).to_string());
+        .map(|judged| to_json(&FindingEntry::of(examination, judged)));
     add("findings", findings.len(), &mut of_findings);
     add("changes", changes.len(), &mut changes.iter().map(to_json));
     let lookups = &examination.failed_lookups;
@@ -37,32 +39,45 @@ pub(super) fn annotations(
 }
 
 /// An entry of `findings`.
-fn finding(examination: &Examination<'_>, judged: &Judged<'_, '_>) -> Value {
-    let (finding, place) = (judged.finding, judged.place);
-    let entry = place
-        .list
-        .path(examination.request.kind.spec_path(), place.index);
-    let policy = place.sets_policy.then(|| place.policy.before.as_str());
-    let (field, found, expected) = match &finding.subject {
-        Subject::Image(expected) => (
-            place.list.image_path(),
-            Some(place.shown_image()),
-            expected.as_deref().map(shown),
-        ),
-        Subject::Check(expected) => (place.list.image_path(), None, Some((&**expected).into())),
-        Subject::PullPolicy(expected) => (
-            place.list.policy_path(),
-            policy.map(Into::into),
-            expected.map(|policy| policy.as_str().into()),
-        ),
-    };
-    let path = [&entry, ".", field].concat();
-    json!({
-        "rule": finding.rule,
-        "path": path,
-        "container": shown(&place.name),
-        "image": place.shown_image(),
-        "found": found,
-        "expected": expected,
-    })
+#[derive(Serialize)]
+struct FindingEntry<'f> {
+    rule: Rule,
+    path: String,
+    container: Cow<'f, str>,
+    image: Cow<'f, str>,
+    found: Option<Cow<'f, str>>,
+    expected: Option<Cow<'f, str>>,
+}
+
+impl<'f> FindingEntry<'f> {
+    fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
+        let (finding, place) = (judged.finding, judged.place);
+        let entry = place
+            .list
+            .path(examination.request.kind.spec_path(), place.index);
+        let policy = place
+            .sets_policy
+            .then(|| place.policy.before.as_str().into());
+        let (field, found, expected) = match &finding.subject {
+            Subject::Image(expected) => (
+                place.list.image_path(),
+                Some(place.shown_image()),
+                expected.as_deref().map(shown),
+            ),
+            Subject::Check(expected) => (place.list.image_path(), None, Some(expected.into())),
+            Subject::PullPolicy(expected) => (
+                place.list.policy_path(),
+                policy,
+                expected.map(|policy| policy.as_str().into()),
+            ),
+        };
+        Self {
+            rule: finding.rule,
+            path: [&entry, ".", field].concat(),
+            container: shown(&place.name),
+            image: place.shown_image(),
+            found,
+            expected,
+        }
+    }
 }

@@ -23,7 +23,8 @@ pub(crate) struct Place<'o> {
     pub(crate) entry: Option<&'o Value>,
     /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
-    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
+    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always`
+    /// (KEP-753).
     pub(crate) is_native_sidecar: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
     pub(crate) is_examined: bool,
@@ -98,8 +99,8 @@ impl<T: Clone + PartialEq> Field<T> {
 }
 
 impl<'o> Place<'o> {
-    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself, or
-    /// the member `image` of a volume. The role and the start are not known yet.
+    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself,
+    /// or the member `image` of a volume. The role and the start are not known yet.
     ///
     /// # Errors
     /// A value has a wrong shape.
@@ -209,8 +210,9 @@ impl<'o> Place<'o> {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
-    /// The image now, in the form in which images are compared: `:latest` is added to a reference that
-    /// has neither a tag nor a digest. Two places pull the same image if these texts are equal.
+    /// The image now, in the form in which images are compared: `:latest` is added to a reference
+    /// that has neither a tag nor a digest. Two places pull the same image if these texts are
+    /// equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
         if self.image.now == self.image.before {
             self.same_image_before()

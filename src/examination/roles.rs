@@ -1,5 +1,5 @@
-//! What each place does in its Pod, and when it is pulled. Here, and only here, it is decided whether
-//! a place is an image check.
+//! What each place does in its Pod, and when it is pulled. Here, and only here, it is decided
+//! whether a place is an image check.
 
 use std::collections::BTreeMap;
 

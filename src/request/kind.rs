@@ -20,8 +20,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind with this group and this name. None for any other kind. The group counts, because other groups have kinds
-    /// of the same name.
+    /// The kind with this group and this name. None for any other kind. The group counts, because
+    /// other groups have kinds of the same name.
     pub(super) fn of(group: &str, kind: &str) -> Option<Self> {
         Some(match (group, kind) {
             ("", "Pod") => Self::Pod,
@@ -62,7 +62,8 @@ impl Kind {
     }
 }
 
-/// What a request does to which object. It decides which rules run, and which fields they may change.
+/// What a request does to which object. It decides which rules run, and which fields they may
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
@@ -71,19 +72,22 @@ pub(crate) enum Operation {
     PodUpdate,
     /// Ephemeral containers are added to a Pod, through the subresource `ephemeralcontainers`.
     EphemeralUpdate,
-    /// An object with a pod template is created or changes. It is told what would become of its Pods.
+    /// An object with a pod template is created or changes. It is told what would become of its
+    /// Pods.
     Template,
 }
 
 impl Operation {
-    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine such requests.
+    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine
+    /// such requests.
     pub(super) fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
             (Kind::Pod, "CREATE", "") => Self::PodCreate,
             (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
             (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralUpdate,
-            // The images and pull policies of a Job can't change. Kueue suspends a Job and then restores
-            // its node selector: after a rejection, the quota would stay taken.
+            // The images and pull policies of a Job can't change. Kueue suspends a Job and then
+            // restores its node selector: after a rejection, the quota would stay
+            // taken.
             (Kind::Pod, ..) | (Kind::Job, "UPDATE", _) => return None,
             (_, "CREATE" | "UPDATE", "") => Self::Template,
             _ => return None,

@@ -35,8 +35,8 @@ impl Review {
     /// Reads the payload.
     ///
     /// # Errors
-    /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's would show a
-    /// value.
+    /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's
+    /// would show a value.
     pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
         // Otherwise serde_json would check each string on its own, which takes three times as long.
         let payload =
@@ -55,7 +55,8 @@ impl Review {
         &self.0.settings
     }
 
-    /// The request. None if this policy never examines requests with this kind, operation and subresource.
+    /// The request. None if this policy never examines requests with this kind, operation and
+    /// subresource.
     pub(crate) fn request(&self) -> Option<Request<'_>> {
         let request = &self.0.request;
         let kind = Kind::of(&request.kind.group, &request.kind.kind)?;
@@ -98,9 +99,9 @@ impl<'r> Request<'r> {
             .transpose()
     }
 
-    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the annotation of
-    /// a mirror Pod, so a kubelet must also be the user. If the request names no user, as in an audit, the
-    /// Pod's controller must be a `Node`.
+    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
+    /// annotation of a mirror Pod, so a kubelet must also be the user. If the request names no
+    /// user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
         let is_of_node = self.names_no_user && metadata.controller == Some(NODE_KIND);
         metadata.is_mirror() && (self.is_from_node || is_of_node)

@@ -1,9 +1,9 @@
-//! *stale-check*: an image check whose image nothing else in the Pod has. The Pod waits for an image that
-//! it doesn't use.
+//! *stale-check*: an image check whose image nothing else in the Pod has. The Pod waits for an
+//! image that it doesn't use.
 //!
-//! `kubectl set image` changes the image of a container, and not that of its check. A controller writes
-//! checks before a patch replaces an image. A node that reboots runs init containers again, so a check
-//! that has passed once can still hold up the Pod.
+//! `kubectl set image` changes the image of a container, and not that of its check. A controller
+//! writes checks before a patch replaces an image. A node that reboots runs init containers again,
+//! so a check that has passed once can still hold up the Pod.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! *weak-check*: an image check has to be at least as strong as every place with the same image that
-//! starts after its pull, other image checks apart.
+//! *weak-check*: an image check has to be at least as strong as every place with the same image
+//! that starts after its pull, other image checks apart.
 //!
-//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then asks
-//! the registry. If the registry fails, the container hangs in `ImagePullBackOff`
+//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then
+//! asks the registry. If the registry fails, the container hangs in `ImagePullBackOff`
 //! (agent-stack-k8s#846). Each check is measured by itself, because each can pass on an old image.
 
 use std::cmp::Reverse;
@@ -31,7 +31,8 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
         return Vec::new();
     }
     let mut after_checks = on_apps(examination, places);
-    // From the last moment to the first: a check comes directly behind the places that start after it.
+    // From the last moment to the first: a check comes directly behind the places that start after
+    // it.
     let mut backwards = Vec::new();
     for (index, place) in examination.at(places) {
         let is_check = place.role == Role::Check;
@@ -54,11 +55,12 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
     after_checks
 }
 
-/// The checks that only app containers mount. After such a check start the app containers that mount it,
-/// and the volumes that only such containers mount.
+/// The checks that only app containers mount. After such a check start the app containers that
+/// mount it, and the volumes that only such containers mount.
 fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
     let mut checks = BTreeMap::new();
-    // The pulls, by the app containers that they start with. Many volumes can be on the same containers.
+    // The pulls, by the app containers that they start with. Many volumes can be on the same
+    // containers.
     let mut pulls: BTreeMap<&[usize], Pull> = BTreeMap::new();
     for index in places {
         let Some(place) = examination.places.get(*index) else {

@@ -3,7 +3,8 @@
 use super::Settings;
 use crate::image::{Names, Pattern, Reference};
 
-/// What the settings say about one image: the first pattern of each list that matches it, and whether it is looked up.
+/// What the settings say about one image: the first pattern of each list that matches it, and
+/// whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ForImage<'s> {
     /// The pattern of `exempt.images`.
@@ -40,7 +41,8 @@ impl Settings {
         }
     }
 
-    /// Whether any setting names images. Most installations have none, and then no name is normalised.
+    /// Whether any setting names images. Most installations have none, and then no name is
+    /// normalised.
     fn has_image_patterns(&self) -> bool {
         let images = &self.images;
         let lists = [

@@ -9,8 +9,8 @@ use crate::examination::Examination;
 use crate::json::{lenient_list, lenient_string};
 use crate::settings::Form;
 
-/// The free names: no container and no volume has them. If added checks are volumes, no container mounts
-/// anything at their path in `MOUNT_FOLDER`.
+/// The free names: no container and no volume has them. If added checks are volumes, no container
+/// mounts anything at their path in `MOUNT_FOLDER`.
 ///
 /// No setting exempts these names, because such settings contradict each other.
 pub(super) fn free_names<'e>(
