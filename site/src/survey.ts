@@ -1,4 +1,7 @@
-/** What each example file does to the workloads of a cluster, and what becomes of their Pods in an incident. */
+/**
+ * What each example file does to the workloads of a cluster, and what becomes of their Pods in an
+ * incident.
+ */
 
 import { answerOf, type Answer, asStored, factsOf } from "./evaluate.ts";
 import { Guest } from "./host.ts";
@@ -120,19 +123,22 @@ type Admission = {
   asked: string[];
 };
 
-/** A Pod of a workload: as it comes in, and as a candidate returns it in health. */
-type Start = {
-  /** The Pod, as text. */
+/** An object of a workload, and what a candidate does to it in health. */
+type Examined = {
+  /** The object, as text. */
   text: string;
   selected: Policy[];
-  before: JsonObject;
-  /** `undefined` if it is rejected. */
-  after: JsonObject | undefined;
+  rejected: boolean;
   /** The images that were looked up. */
   asked: string[];
 };
 
+/** A Pod of a workload: as it comes in, and as a candidate returns it in health. */
+type Start = Examined & { before: JsonObject; after: JsonObject };
+
 type Health = Judged & {
+  /** The objects that make the Pods. If one is rejected, there are no Pods. */
+  makers: Examined[];
   starts: Start[];
   /** The last incident that was worked out, and its ends. */
   incident?: string;
@@ -283,6 +289,7 @@ export class Survey {
     const requests = this.#requests(workload, candidate);
     if (requests.every(({ policies }) => policies.length === 0)) return undefined;
     const rows: Judged[] = [];
+    const makers: Examined[] = [];
     const starts: Start[] = [];
     for (const { item: written, text, isPod, policies } of requests) {
       const item = asStored(this.#guest, written);
@@ -292,14 +299,16 @@ export class Survey {
         const reported = row.outcome === "rejected" && policies.some((policy) => policy.audits);
         rows.push(reported ? { ...row, outcome: "reported" } : row);
       }
-      const spec = podSpec(item.request["object"]);
-      if (!isPod || !spec) continue;
-      const before = startOf(spec);
-      const returned = podSpec(admission.request["object"]);
-      const isChanged = admission.request !== item.request && returned;
-      const after = isChanged ? startOf(returned) : before;
       const { rejected, asked } = admission;
-      starts.push({ text, selected: policies, before, after: rejected ? undefined : after, asked });
+      const examined = { text, selected: policies, rejected, asked };
+      const spec = podSpec(item.request["object"]);
+      if (!isPod) makers.push(examined);
+      else if (spec) {
+        const before = startOf(spec);
+        const returned = podSpec(admission.request["object"]);
+        const isChanged = admission.request !== item.request && returned;
+        starts.push({ ...examined, before, after: isChanged ? startOf(returned) : before });
+      }
     }
     const severity = ({ outcome }: Judged) => OUTCOMES.indexOf(outcome);
     const [worstRow] = rows.sort((one, other) => severity(one) - severity(other));
@@ -307,6 +316,7 @@ export class Survey {
       outcome: worstRow?.outcome ?? "allowed",
       rules: [...new Set(rows.flatMap(({ rules }) => rules))].sort(),
       reason: worstRow?.reason ?? "",
+      makers,
       starts,
     };
   }
@@ -333,14 +343,15 @@ export class Survey {
   }
 
   /** How the Pods of a workload end in the incidents that harm them most. */
-  #ends({ starts }: Health, candidate: Candidate, incidents: Incident[]) {
+  #ends({ makers, starts }: Health, candidate: Candidate, incidents: Incident[]) {
     const ends: Required<Health>["ends"] = { before: "starts", after: "starts", worst: {} };
     for (const incident of incidents) {
+      const isMade = makers.every((maker) => !this.#admitted(maker, candidate, incident).rejected);
       for (const start of starts) {
         const found = {
           before: this.#before(start, incident),
-          after: this.#after(start, candidate, incident),
-        };
+          after: isMade ? this.#after(start, candidate, incident) : "rejected",
+        } as const;
         for (const side of ["before", "after"] as const) {
           const isWorse = ENDS.indexOf(found[side]) > ENDS.indexOf(ends[side]);
           if (!isWorse && ends.worst[side]) continue;
@@ -358,24 +369,29 @@ export class Survey {
   }
 
   #after(start: Start, candidate: Candidate, incident: Incident): End {
-    const { text, selected, before, after, asked } = start;
-    let stored = after;
-    if (incident.moment !== "reboot") {
-      // While a registry is away, its lookups fail too.
-      const during = registriesDuring(incident);
-      const fails = (image: string) => during(image).answer !== "digest";
-      const written = asked.some(fails) && this.#item(text);
-      if (written) {
-        const item = asStored(this.#guest, written);
-        const { rejected, request } = this.#admit(item, selected, candidate, during);
-        const spec = podSpec(request["object"]);
-        stored = rejected || !spec ? undefined : startOf(spec);
-      }
-    }
-    if (!stored) return "rejected";
+    const { rejected, request } = this.#admitted(start, candidate, incident);
+    if (rejected) return "rejected";
+    const spec = request && podSpec(request["object"]);
+    const stored = spec ? startOf(spec) : start.after;
     // A node has what earlier Pods pulled, and the candidate returned these in health.
-    const copies = incident.moment === "empty" ? false : copiesOf(after ?? before);
+    const earlier = start.rejected ? start.before : start.after;
+    const copies = incident.moment === "empty" ? false : copiesOf(earlier);
     return endDuring(incident, stored, copies, this.nameOf, this.#invalid(stored));
+  }
+
+  /** What becomes of an object in an incident. Without a request, it is what it is in health. */
+  #admitted(
+    { text, selected, rejected, asked }: Examined,
+    candidate: Candidate,
+    incident: Incident,
+  ): { rejected: boolean; request?: JsonObject } {
+    const during = registriesDuring(incident);
+    // While a registry is away, its lookups fail too. What was created before has passed them.
+    const fails = asked.some((image) => during(image).answer !== DEFAULT_ENTRY.answer);
+    const written = incident.moment !== "reboot" && fails && this.#item(text);
+    return written
+      ? this.#admit(asStored(this.#guest, written), selected, candidate, during)
+      : { rejected };
   }
 
   #invalid(spec: JsonObject): Set<string> {

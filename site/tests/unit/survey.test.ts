@@ -105,6 +105,26 @@ test("a policy for Jobs gets the Jobs, and their Pods start as they are", () => 
   expect(result([pod({ containers: containers("Never") })], one)).toBeUndefined();
 });
 
+test("of a Job that is rejected in an incident, no Pod is made", () => {
+  const rules = [{ apiGroups: ["batch"], resources: ["jobs"], operations: ["CREATE"] }];
+  const registry = { lookup: "Verify", images: ["*"] };
+  const one = candidate({ templates: "Reject", registry }, { spec: { rules } });
+  const spec = { restartPolicy: "Never", containers: containers("Always", "IfNotPresent") };
+  const job = {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name: "j", namespace: "n" },
+    spec: { template: { spec } },
+  };
+  const gone = (moment: Moment) => result([job], one, during(moment, "image", "reg.test/c0:1"));
+  expect(gone("meanwhile")).toMatchObject({
+    outcome: "allowed",
+    before: "half",
+    after: "rejected",
+  });
+  expect(gone("reboot")).toMatchObject({ before: "half", after: "half" });
+});
+
 test("a second policy gets what its first file returns", () => {
   const settings = { imageChecks: { coverage: "Fix", everyPod: true, as: "ImageVolume" } };
   const second = {
