@@ -146,6 +146,7 @@ type Health = Judged & {
 };
 
 export class Survey {
+  readonly #labels: (namespace: string) => JsonObject;
   /** What each candidate does in health, with the text of the candidate. */
   #kept = new Map<string, { text: string; healths: (Health | undefined)[] }>();
 
@@ -158,6 +159,7 @@ export class Survey {
     readonly cluster: Cluster,
   ) {
     this.#guest = new Guest(module);
+    this.#labels = labelsOf(cluster.namespaces);
   }
 
   readonly nameOf = (image: string) => factsOf(this.#guest, image)?.name;
@@ -266,7 +268,6 @@ export class Survey {
   }
 
   #requests(workload: Workload, candidate: Candidate) {
-    const labels = labelsOf(this.cluster.namespaces);
     const audits = candidate.policies.some((policy) => policy.audits);
     const texts = [
       ...workload.objects.map((text) => ({ text, isPod: false })),
@@ -276,7 +277,7 @@ export class Survey {
       const item = this.#item(text);
       if (!item) return [];
       const policies = candidate.policies.filter(
-        (policy) => candidate.name === "" || selects(policy, item.request, labels),
+        (policy) => candidate.name === "" || selects(policy, item.request, this.#labels),
       );
       const counts = policies.some((policy) => isCounted(policy, candidate));
       return [{ item, text, isPod, policies: counts ? policies : [] }];
@@ -345,13 +346,18 @@ export class Survey {
   /** How the Pods of a workload end in the incidents that harm them most. */
   #ends({ makers, starts }: Health, candidate: Candidate, incidents: Incident[]) {
     const ends: Required<Health>["ends"] = { before: "starts", after: "starts", worst: {} };
+    const audits = candidate.policies.some((policy) => policy.audits);
     for (const incident of incidents) {
-      const isMade = makers.every((maker) => !this.#admitted(maker, candidate, incident).rejected);
+      const isMade =
+        audits || makers.every((maker) => !this.#admitted(maker, candidate, incident).rejected);
       for (const start of starts) {
-        const found = {
-          before: this.#before(start, incident),
-          after: isMade ? this.#after(start, candidate, incident) : "rejected",
-        } as const;
+        const before = this.#before(start, incident);
+        const after = audits
+          ? before
+          : isMade
+            ? this.#after(start, candidate, incident)
+            : "rejected";
+        const found = { before, after } as const;
         for (const side of ["before", "after"] as const) {
           const isWorse = ENDS.indexOf(found[side]) > ENDS.indexOf(ends[side]);
           if (!isWorse && ends.worst[side]) continue;
