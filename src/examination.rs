@@ -157,9 +157,16 @@ impl<'o> Examination<'o> {
     /// The index of a place in its list of the returned object. Added entries move those behind
     /// them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
-        match &self.additions {
-            Some(additions) if !place.is_added() => additions.moved(place.list, place.index),
-            _ => place.index,
+        let moved_by = match &self.additions {
+            Some(added) if added.list == place.list && added.first <= place.index => {
+                added.entries.len()
+            }
+            _ => 0,
+        };
+        if place.is_added() {
+            place.index
+        } else {
+            place.index.saturating_add(moved_by)
         }
     }
 }

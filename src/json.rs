@@ -1,7 +1,7 @@
 //! Typed access to a tree of JSON values. A value of a wrong type is named by its path.
 
 use k8s_openapi::api::core::v1::Container;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A value that is not as it has to be. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
@@ -83,14 +83,6 @@ pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Valu
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
-/// A member that an object must have.
-///
-/// # Errors
-/// `object` is no object, or the member is missing.
-pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, Wrong<'v>> {
-    member(object, key)?.ok_or(Wrong::lacks(object, key))
-}
-
 /// A member, as a function reads it. None if it is missing or `null`.
 ///
 /// # Errors
@@ -121,17 +113,6 @@ pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>
 /// `object` is no object, or the member is no boolean.
 pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, Wrong<'v>> {
     typed(object, key, "a boolean", Value::as_bool)
-}
-
-/// The members of a member that is an object. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is none.
-pub(crate) fn object<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
-    typed(object, key, "an object", Value::as_object)
 }
 
 /// The elements of a member that is a list. Empty if it is missing or `null`.

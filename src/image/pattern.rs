@@ -97,11 +97,6 @@ impl Names {
         }
         Self(names)
     }
-
-    /// The first pattern that matches the image.
-    pub(crate) fn first_match<'p>(&self, patterns: &'p [Pattern]) -> Option<&'p Pattern> {
-        patterns.iter().find(|pattern| pattern.matches(self))
-    }
 }
 
 impl From<Pattern> for String {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{Wrong, required};
+use crate::json::{Wrong, member};
 
 /// A kind of object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +49,11 @@ impl Kind {
     /// # Errors
     /// A value on the path to the Pod spec is missing or is no object.
     pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
-        self.spec_path()
-            .split('.')
-            .try_fold(object, |value, key| required(value, key))
+        let mut value = object;
+        for key in self.spec_path().split('.') {
+            value = member(value, key)?.ok_or(Wrong::lacks(value, key))?;
+        }
+        Ok(value)
     }
 
     /// The pod template of an object of another kind than Pod. None if there is none.

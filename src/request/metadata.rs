@@ -39,7 +39,7 @@ impl<'o> Metadata<'o> {
             }
         }
         Ok(Self {
-            annotations: json::object(metadata, "annotations")?,
+            annotations: json::typed(metadata, "annotations", "an object", Value::as_object)?,
             controller,
             is_deleting: json::member(metadata, "deletionTimestamp")?.is_some(),
         })

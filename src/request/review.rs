@@ -1,6 +1,6 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
-use kubewarden_policy_sdk::request::ValidationRequest;
+use kubewarden_policy_sdk::request::{UserInfo, ValidationRequest};
 use serde_json::Value;
 
 use super::kind::{Kind, Operation};
@@ -23,9 +23,8 @@ pub(crate) struct Request<'r> {
     pub(crate) operation: Operation,
     /// Whether the request creates the object.
     pub(crate) creates: bool,
-    /// Whether the request names no user. Audits send such requests.
-    names_no_user: bool,
-    is_from_node: bool,
+    /// The user. An audit names none.
+    user: &'r UserInfo,
     pub(crate) object: &'r Value,
     /// At UPDATE, the object that is stored.
     pub(crate) stored: &'r Value,
@@ -64,8 +63,7 @@ impl Review {
             kind,
             operation: Operation::of(kind, &request.operation, &request.sub_resource)?,
             creates: request.operation == "CREATE",
-            names_no_user: request.user_info.username.is_empty(),
-            is_from_node: request.user_info.groups.contains(NODES_GROUP),
+            user: &request.user_info,
             object: &request.object,
             stored: &request.old_object,
         })
@@ -103,8 +101,8 @@ impl<'r> Request<'r> {
     /// annotation of a mirror Pod, so a kubelet must also be the user. If the request names no
     /// user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
-        let is_of_node = self.names_no_user && metadata.controller == Some(NODE_KIND);
-        metadata.is_mirror() && (self.is_from_node || is_of_node)
+        let is_of_node = self.user.username.is_empty() && metadata.controller == Some(NODE_KIND);
+        metadata.is_mirror() && (self.user.groups.contains(NODES_GROUP) || is_of_node)
     }
 
     /// Whether the stored object has the same pod template.

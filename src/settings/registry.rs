@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::value;
-use crate::image::{Names, Pattern};
+use crate::image::Pattern;
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -79,13 +79,4 @@ pub enum Action {
     /// The tag doesn't change, and `Always` becomes `IfNotPresent`, so a node can use an image that
     /// it has. There is a warning.
     UseCached,
-}
-
-impl Registry {
-    /// Whether an image with these names is looked up.
-    pub(super) fn looks_up(&self, names: &Names) -> bool {
-        self.lookup != Lookup::Off
-            && names.first_match(&self.images).is_some()
-            && names.first_match(&self.skip_images).is_none()
-    }
 }
