@@ -3,21 +3,19 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-/// A value that is not as it has to be. The sentence about it shows no value, because the environment variables of a
-/// Pod may hold secrets.
+/// A value that is not as it has to be. The sentence about it shows no value, because the environment
+/// variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrong<'v> {
-    /// The value. If a member is missing or wrong, the object.
+    /// The value. If a member is missing, the object.
     value: &'v Value,
     problem: Problem,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Problem {
-    /// The value must have another type, e.g. `a list`.
+    /// The value must be this, e.g. `a list`.
     MustBe(&'static str),
-    /// This member of the object must be one of these texts.
-    MustBeOneOf(&'static str, &'static str),
     /// The object lacks this member.
     Lacks(&'static str),
 }
@@ -25,57 +23,29 @@ enum Problem {
 impl<'v> Wrong<'v> {
     /// An object that lacks a member.
     pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
+        let problem = Problem::Lacks(key);
         Self {
             value: object,
-            problem: Problem::Lacks(key),
+            problem,
         }
     }
 
-    /// An object with a member that must be one of these texts, e.g. `Always, IfNotPresent or Never`.
-    pub(crate) const fn must_be_one_of(
-        object: &'v Value,
-        key: &'static str,
-        expected: &'static str,
-    ) -> Self {
-        Self {
-            value: object,
-            problem: Problem::MustBeOneOf(key, expected),
-        }
-    }
-
-    /// A value that must have another type, e.g. `a list`.
+    /// A value that must be something else, e.g. `a list`.
     const fn must_be(value: &'v Value, expected: &'static str) -> Self {
-        Self {
-            value,
-            problem: Problem::MustBe(expected),
-        }
+        let problem = Problem::MustBe(expected);
+        Self { value, problem }
     }
 
-    /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies in the tree.
+    /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies
+    /// in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
-        let mut path = String::new();
+        let mut path = "object".to_owned();
         add_path(root, self.value, &mut path);
-        let path = if path.is_empty() {
-            "object"
-        } else {
-            path.trim_start_matches('.')
-        };
-        match self.problem {
-            Problem::MustBe(expected) => {
-                let found = match self.value {
-                    Value::Null => "null",
-                    Value::Bool(_) => "a boolean",
-                    Value::Number(_) => "a number",
-                    Value::String(_) => "a string",
-                    Value::Array(_) => "a list",
-                    Value::Object(_) => "an object",
-                };
-                format!("{path} must be {expected}, not {found}")
-            }
-            Problem::MustBeOneOf(key, expected) => format!("{path}.{key} must be {expected}"),
-            Problem::Lacks(key) if path == "object" => format!("{key} is missing"),
+        let sentence = match self.problem {
+            Problem::MustBe(expected) => format!("{path} must be {expected}"),
             Problem::Lacks(key) => format!("{path}.{key} is missing"),
-        }
+        };
+        sentence.trim_start_matches("object.").to_owned()
     }
 }
 
@@ -121,11 +91,11 @@ pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v V
     member(object, key)?.ok_or(Wrong::lacks(object, key))
 }
 
-/// A member of a type. None if it is missing or `null`.
+/// A member, as a function reads it. None if it is missing or `null`.
 ///
 /// # Errors
-/// `object` is no object, or the member has another type than the expected one, e.g. `a list`.
-fn typed<'v, T>(
+/// `object` is no object, or the member is not the expected thing, e.g. `a list`.
+pub(crate) fn typed<'v, T>(
     object: &'v Value,
     key: &str,
     expected: &'static str,

@@ -1,13 +1,13 @@
-//! Payloads that no program for JSON writes: unusual spellings of values, equal keys, and texts that are cut or no JSON.
-//! The rows of the end-to-end tests can't state these.
+//! Payloads that no program for JSON writes: unusual spellings of values, equal keys, and texts
+//! that are cut or no JSON. The rows of the end-to-end tests can't state these.
 
 use consistent_pull_policy::settings::{Mode, Settings};
 use serde_json::Value;
 
 use crate::common::{answer_to_payload, settings_problems};
 
-/// The text of a Pod spec whose image check has a weaker pull policy than the container that it guards. The
-/// closing brace is missing, so that a test can add fields.
+/// The text of a Pod spec whose image check has a weaker pull policy than the container that it
+/// guards. The closing brace is missing, so that a test can add fields.
 const OPEN_SPEC_WITH_WEAK_CHECK: &str = r#"{"initContainers":[{"name":"imagecheck-0","image":"a:1","imagePullPolicy":"Never"}],
     "containers":[{"name":"a","image":"a:1","imagePullPolicy":"IfNotPresent"}]"#;
 
@@ -18,8 +18,9 @@ fn payload_with_pod_spec(spec: &str) -> String {
     )
 }
 
-/// Checks that the weak check of this Pod spec is raised to `IfNotPresent`, and that every other value survives. A host
-/// compares the objects as `serde_json` reads them, and so does this function.
+/// Checks that the weak check of this Pod spec is raised to `IfNotPresent`, and that every other
+/// value survives. A host compares the objects as `serde_json` reads them, and so does this
+/// function.
 fn only_the_check_is_raised(spec: &str) {
     let answer = answer_to_payload(&payload_with_pod_spec(spec));
     let mut expected: Value = serde_json::from_str(spec).expect("a Pod spec");
@@ -46,7 +47,8 @@ fn escaped_keys_and_values_are_read() {
     );
 }
 
-/// If an object has a key twice, the decoders of the API server and of policy-server use the last value too.
+/// If an object has a key twice, the decoders of the API server and of policy-server use the last
+/// value too.
 #[test]
 fn the_last_of_equal_keys_counts() {
     only_the_check_is_raised(

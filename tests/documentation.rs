@@ -1,5 +1,5 @@
-//! Checks some facts of the documentation: links lead to existing pages, and addresses of files in a
-//! release name this version.
+//! Checks some facts of the documentation: links lead to existing pages, and addresses of files in
+//! a release name this version.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The address of the repository on GitHub.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
-/// The start of the addresses of the repository's files as plain text. A branch or a tag comes next.
+/// The start of the addresses of the repository's files as plain text. A branch or a tag comes
+/// next.
 const RAW: &str =
     "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 
@@ -74,7 +75,8 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split(')').next())
 }
 
-/// The reason why a link leads nowhere. `None` if its target exists, or is not a file of the repository.
+/// The reason why a link leads nowhere. `None` if its target exists, or is not a file of the
+/// repository.
 fn broken(page: &Path, target: &str) -> Option<String> {
     let (target, anchor) = target.split_once('#').unwrap_or((target, ""));
     let own = ["blob", "tree"].map(|kind| format!("{REPOSITORY}/{kind}/"));

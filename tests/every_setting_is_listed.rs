@@ -1,7 +1,7 @@
-//! Every setting is listed in docs/settings.md, and in Rancher's form (questions-ui.yml) if the form can
-//! show the setting. The list of all settings comes from their JSON Schema. A failed test prints one
-//! line for each mistake, with the setting. But if `NOT_IN_THE_FORM` has an unknown setting, the test
-//! prints only that setting.
+//! Every setting is listed in docs/settings.md, and in Rancher's form (questions-ui.yml) if the
+//! form can show the setting. The list of all settings comes from their JSON Schema. A failed test
+//! prints one line for each mistake, with the setting. But if `NOT_IN_THE_FORM` has an unknown
+//! setting, the test prints only that setting.
 
 use std::fs;
 use std::path::Path;
@@ -16,9 +16,9 @@ const TABLE: &str = "docs/settings.md";
 /// beside the form.
 const NOT_IN_THE_FORM: [(&str, &str); 1] = [("imageChecks.template", "it is a whole container")];
 
-/// A list whose default is left out of the form. With a default in the form, Rancher's UI would write
-/// this default into the settings, but would show an empty list. Without a value in the settings, this
-/// policy uses the default anyway.
+/// A list whose default is left out of the form. With a default in the form, Rancher's UI would
+/// write this default into the settings, but would show an empty list. Without a value in the
+/// settings, this policy uses the default anyway.
 const EMPTY_IN_THE_FORM: &str = "imageChecks.namePrefixes";
 
 fn read(file: &str) -> String {
@@ -35,8 +35,8 @@ fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// Whether a cell of a table has this default. The table writes an empty list as `none` or `all`, and
-/// leaves the cell empty if there is no default.
+/// Whether a cell of a table has this default. The table writes an empty list as `none` or `all`,
+/// and leaves the cell empty if there is no default.
 fn is_written_as(default: &Value, cell: &str) -> bool {
     match default {
         Value::Null => cell.is_empty(),

@@ -1,5 +1,5 @@
-//! The tests of this policy's crate. They are one program, because Cargo links each program with all packages.
-//! `cargo test --test policy examples` runs the tests of one file.
+//! The tests of this policy's crate. They are one program, because Cargo links each program with
+//! all packages. `cargo test --test policy examples` runs the tests of one file.
 
 mod common;
 

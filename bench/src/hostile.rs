@@ -1,7 +1,7 @@
 //! Requests that somebody makes to be expensive (`bench/hostile.yaml`).
 //!
-//! No cost may be a product of two lists that a request can lengthen. So this file makes a request for each pair of the
-//! parts of a request, in several sizes, and compares what a byte costs.
+//! No cost may be a product of two lists that a request can lengthen. So this file makes a request
+//! for each pair of the parts of a request, in several sizes, and compares what a byte costs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,15 +16,16 @@ use xtask::host::module::{Capabilities, Module};
 use crate::cost::{self, Cost};
 use crate::limits::{Limits, growth_percent};
 
-/// The sizes of each pair: how often each of its parts is repeated. The last is four times as large as the one before.
-/// The cost of the first size, or of the request without the two parts, is subtracted from the others, because the
-/// start-up and the rest of the request would hide the growth. A product stays visible: the subtracted cost has next to
-/// nothing of it. The first size is needed, because without the parts other rules may act: an image that is not valid
-/// ends most of the work.
+/// The sizes of each pair: how often each of its parts is repeated. The last is four times as large
+/// as the one before. The cost of the first size, or of the request without the two parts, is
+/// subtracted from the others, because the start-up and the rest of the request would hide the
+/// growth. A product stays visible: the subtracted cost has next to nothing of it. The first size
+/// is needed, because without the parts other rules may act: an image that is not valid ends most
+/// of the work.
 const SIZES: [usize; 3] = [1, 8, 32];
 
-/// The smallest number of added instructions that is checked for growth: in a small cost, a single branch is many per
-/// cent.
+/// The smallest number of added instructions that is checked for growth: in a small cost, a single
+/// branch is many per cent.
 const COST_MIN: u64 = 150_000;
 
 /// The contents of the file.
@@ -109,7 +110,8 @@ struct Pair<'h> {
 }
 
 impl Hostile {
-    /// Sends each body and each pair. Returns the number of requests, and a sentence for each figure beyond its limit.
+    /// Sends each body and each pair. Returns the number of requests, and a sentence for each
+    /// figure beyond its limit.
     pub(crate) fn measure(&self, module: &Module, limits: &Limits) -> Result<(usize, Vec<String>)> {
         let pairs = self.pairs(module)?;
         let bodies = self
@@ -128,7 +130,8 @@ impl Hostile {
         ))
     }
 
-    /// For each profile, each two parts that add something to its request. Most parts are of one kind of request.
+    /// For each profile, each two parts that add something to its request. Most parts are of one
+    /// kind of request.
     fn pairs(&self, module: &Module) -> Result<Vec<Pair<'_>>> {
         let mut pairs = Vec::new();
         for (name, profile) in &self.profiles {
@@ -157,9 +160,9 @@ impl Hostile {
         Ok(pairs)
     }
 
-    /// Sends a pair in each of the sizes. If a byte costs too much more in the last one, a limit of this policy may be
-    /// the reason: lookups beyond the 20th cost something else than those before. A product grows in each size, so
-    /// the pair is sent four times as large once more.
+    /// Sends a pair in each of the sizes. If a byte costs too much more in the last one, a limit of
+    /// this policy may be the reason: lookups beyond the 20th cost something else than those
+    /// before. A product grows in each size, so the pair is sent four times as large once more.
     fn pair(&self, module: &Module, limits: &Limits, pair: &Pair<'_>) -> Result<Vec<String>> {
         let Pair {
             name,
@@ -304,9 +307,9 @@ fn registry(answer: String, answered: Arc<AtomicU64>) -> Capabilities {
     })
 }
 
-/// By how many per cent a byte costs more in the largest one of several requests than in the second largest one. 0 for
-/// a small cost, or if the second largest request costs nothing more than the first one: then it has passed a limit,
-/// for example that of added checks.
+/// By how many per cent a byte costs more in the largest one of several requests than in the second
+/// largest one. 0 for a small cost, or if the second largest request costs nothing more than the
+/// first one: then it has passed a limit, for example that of added checks.
 fn growth(empty: &Cost, costs: &[Cost]) -> f64 {
     let [first, .., small, large] = costs else {
         return 0.0;
@@ -314,8 +317,9 @@ fn growth(empty: &Cost, costs: &[Cost]) -> f64 {
     if large.instructions <= first.instructions + COST_MIN {
         return 0.0;
     }
-    // The smallest growth counts, because a limit of this policy looks like growth: some bytes are not added any
-    // more, or a long name is not in the first ten warnings. A product grows in each way.
+    // The smallest growth counts, because a limit of this policy looks like growth: some bytes are
+    // not added any more, or a long name is not in the first ten warnings. A product grows in each
+    // way.
     let of_request = |cost: &Cost| (cost.request_bytes, cost.instructions);
     let of_all = |cost: &Cost| (cost.request_bytes + cost.added_bytes, cost.instructions);
     let growths = [empty, first].into_iter().flat_map(|start| {

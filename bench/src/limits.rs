@@ -10,7 +10,8 @@ use crate::cost::Cost;
 pub(crate) struct Limits {
     /// The size of the annotated module.
     pub(crate) module_bytes: u64,
-    /// By how many per cent a container, or a byte, may cost more instructions in a large request than in a small one.
+    /// By how many per cent a container, or a byte, may cost more instructions in a large request
+    /// than in a small one.
     pub(crate) growth_percent: f64,
     /// The instructions for each byte of a request or of an addition.
     instructions_per_byte: u64,
@@ -63,8 +64,8 @@ impl Limits {
     }
 }
 
-/// By how many per cent a unit costs more from `start` to `large` than from `start` to `small`. Each has a number of
-/// units, and its instructions.
+/// By how many per cent a unit costs more from `start` to `large` than from `start` to `small`.
+/// Each has a number of units, and its instructions.
 pub(crate) fn growth_percent(start: (u64, u64), small: (u64, u64), large: (u64, u64)) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let of_a_unit = |(units, instructions): (u64, u64)| {

@@ -1,8 +1,9 @@
-//! Measures this policy's module, and compares it with its budgets (`bench/budgets.yaml`): its size, the
-//! instructions and the memory of captured reviews, how a Pod's cost grows with its containers, and how the cost of
-//! hostile requests grows with each two of their parts.
+//! Measures this policy's module, and compares it with its budgets (`bench/budgets.yaml`): its
+//! size, the instructions and the memory of captured reviews, how a Pod's cost grows with its
+//! containers, and how the cost of hostile requests grows with each two of their parts.
 //!
-//! All these figures are the same on every machine. The scripts of this folder measure times, which are not.
+//! All these figures are the same on every machine. The scripts of this folder measure times, which
+//! are not.
 
 mod cost;
 mod hostile;

@@ -1,5 +1,5 @@
-//! Requests as a cluster sends them. Each is sent twice: as it was captured, so that this policy repairs its object,
-//! and with the repaired object, which this policy accepts.
+//! Requests as a cluster sends them. Each is sent twice: as it was captured, so that this policy
+//! repairs its object, and with the repaired object, which this policy accepts.
 
 use std::fs;
 use std::path::Path;
@@ -92,8 +92,8 @@ impl Review {
     }
 }
 
-/// By how many per cent a container costs more in the largest Pod than in the second largest one, for accepted and
-/// for repaired Pods. The cost of the smallest Pod is subtracted from both.
+/// By how many per cent a container costs more in the largest Pod than in the second largest one,
+/// for accepted and for repaired Pods. The cost of the smallest Pod is subtracted from both.
 pub(crate) fn container_growths(measured: &[Measured]) -> Vec<(&'static str, f64)> {
     let growth = |answer| {
         let sized = measured.iter().filter(|one| one.answer == answer);
@@ -109,8 +109,8 @@ pub(crate) fn container_growths(measured: &[Measured]) -> Vec<(&'static str, f64
         .collect()
 }
 
-/// Gives a Pod this number of containers, each with its own image, and a check for every second one. The first init
-/// container stays.
+/// Gives a Pod this number of containers, each with its own image, and a check for every second
+/// one. The first init container stays.
 fn set_containers(spec: &mut Value, count: u64) {
     let numbered = |model: &Value, name: &str, number: u64| {
         let mut container = model.clone();

@@ -81,8 +81,6 @@ version: 0.1
 storage:
   filesystem:
     rootdirectory: $dir/storage
-  delete:
-    enabled: true
 http:
   addr: 127.0.0.1:0
 YAML

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::Judged;
 use super::change::Change;
-use super::json_list::{LIST_MAX, joined, json};
+use super::json_list::{LIST_MAX, joined, to_json};
 use crate::examination::{Examination, Rule, Subject};
-use crate::lookup::Class;
-use crate::settings::Action;
 use crate::shown::shown;
 
 /// The audit annotations. One without entries is left out.
@@ -19,38 +18,24 @@ pub(super) fn annotations(
     findings: &[Judged<'_, '_>],
     changes: &[Change<'_>],
 ) -> HashMap<String, String> {
-    let of_findings = findings
+    let mut annotations = HashMap::new();
+    let mut add = |key: &str, count: usize, entries: &mut dyn Iterator<Item = String>| {
+        if count > 0 {
+            let list = joined(entries, count, 0, LIST_MAX);
+            annotations.extend(list.map(|list| (key.to_owned(), list)));
+        }
+    };
+    let mut of_findings = findings
         .iter()
-        .map(|judged| json(&FindingEntry::of(examination, judged)));
+        .map(|judged| to_json(&FindingEntry::of(examination, judged)));
+    add("findings", findings.len(), &mut of_findings);
+    add("changes", changes.len(), &mut changes.iter().map(to_json));
     let lookups = &examination.failed_lookups;
-    let of_lookups = lookups.iter().map(|((image, action), failure)| {
-        json(&LookupEntry {
-            image: shown(image),
-            failure: failure.class(),
-            action: *action,
-        })
+    let mut of_lookups = lookups.iter().map(|((image, action), failure)| {
+        json!({"image": shown(image), "failure": failure.class(), "action": action}).to_string()
     });
-    let lists = [
-        (
-            "findings",
-            findings.len(),
-            joined(of_findings, findings.len(), 0, LIST_MAX),
-        ),
-        (
-            "changes",
-            changes.len(),
-            joined(changes.iter().map(json), changes.len(), 0, LIST_MAX),
-        ),
-        (
-            "lookups",
-            lookups.len(),
-            joined(of_lookups, lookups.len(), 0, LIST_MAX),
-        ),
-    ];
-    let filled = lists.into_iter().filter(|(_, count, _)| *count > 0);
-    filled
-        .filter_map(|(key, _, list)| Some((key.to_owned(), list?)))
-        .collect()
+    add("lookups", lookups.len(), &mut of_lookups);
+    annotations
 }
 
 /// An entry of `findings`.
@@ -70,17 +55,19 @@ impl<'f> FindingEntry<'f> {
         let entry = place
             .list
             .path(examination.request.kind.spec_path(), place.index);
-        let policy = place.sets_policy.then(|| place.policy.before.as_str());
+        let policy = place
+            .sets_policy
+            .then(|| place.policy.before.as_str().into());
         let (field, found, expected) = match &finding.subject {
             Subject::Image(expected) => (
                 place.list.image_path(),
                 Some(place.shown_image()),
                 expected.as_deref().map(shown),
             ),
-            Subject::Check(expected) => (place.list.image_path(), None, Some(Cow::from(expected))),
+            Subject::Check(expected) => (place.list.image_path(), None, Some(expected.into())),
             Subject::PullPolicy(expected) => (
                 place.list.policy_path(),
-                policy.map(Cow::from),
+                policy,
                 expected.map(|policy| policy.as_str().into()),
             ),
         };
@@ -93,12 +80,4 @@ impl<'f> FindingEntry<'f> {
             expected,
         }
     }
-}
-
-/// An entry of `lookups`.
-#[derive(Serialize)]
-struct LookupEntry<'f> {
-    image: Cow<'f, str>,
-    failure: Class,
-    action: Action,
 }

@@ -8,7 +8,7 @@ pub(super) const LIST_MAX: usize = 16 * 1024;
 const MORE_MAX: usize = 32;
 
 /// A value as JSON. serde can write every value of this policy's answers.
-pub(super) fn json(value: &impl Serialize) -> String {
+pub(super) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::change::Change;
-use super::json_list::{LIST_MAX, joined, json};
+use super::json_list::{LIST_MAX, joined, to_json};
 use crate::request::Metadata;
 
 /// The annotation of a repaired Pod that lists what this policy changed.
@@ -70,7 +70,7 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Optio
     let (earlier, more) = earlier.unwrap_or_default();
     let count = changes.len().saturating_add(earlier.len());
     joined(
-        changes.iter().map(json).chain(earlier),
+        changes.iter().map(to_json).chain(earlier),
         count,
         more,
         room.saturating_sub(CHANGES_ANNOTATION.len()).min(LIST_MAX),
@@ -100,7 +100,7 @@ fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Op
     let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
     let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
-    let warnings: Vec<String> = warnings.iter().map(json).collect();
+    let warnings: Vec<String> = warnings.iter().map(to_json).collect();
     let mut known: BTreeSet<&str> = earlier.iter().copied().collect();
     let mut all = earlier.join(",");
     let before = all.len();

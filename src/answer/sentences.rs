@@ -31,10 +31,9 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
     let mut sentences: Vec<String> = shown
         .map(|judged| sentence(&*judged.finding.reason, judged.place))
         .collect();
-    match rejecting.len().saturating_sub(SENTENCES_MAX) {
-        0 => {}
-        1 => sentences.push("and 1 more finding".to_owned()),
-        hidden => sentences.push(format!("and {hidden} more findings")),
+    let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
+    if hidden > 0 {
+        sentences.push(format!("and {hidden} more"));
     }
     sentences.join("; ")
 }
@@ -105,7 +104,7 @@ impl Warnings {
         if warnings.hidden > 0 {
             warnings.lines.pop();
             let hidden = warnings.hidden.saturating_add(1);
-            warnings.lines.push(format!("and {hidden} more warnings"));
+            warnings.lines.push(format!("and {hidden} more"));
         }
         warnings
     }

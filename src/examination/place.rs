@@ -199,6 +199,11 @@ impl<'o> Place<'o> {
         self.is_examined && !matches!(self.role, Role::Exempt | Role::Invalid)
     }
 
+    /// Whether it is an app container that is not exempt.
+    pub(crate) fn is_working_app(&self) -> bool {
+        self.list == List::Containers && self.role != Role::Exempt
+    }
+
     /// Whether it is an init container that ends before the next container starts.
     pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
@@ -266,11 +271,10 @@ impl<'o> Place<'o> {
 
 /// Reads a pull policy. `""` counts as not set, as in the API server.
 fn pull_policy<'o>(source: &'o Value, key: &'static str) -> Result<Option<PullPolicy>, Wrong<'o>> {
-    match json::string(source, key)? {
-        None | Some("") => Ok(None),
-        Some(text) => {
-            let wrong = Wrong::must_be_one_of(source, key, "Always, IfNotPresent or Never");
-            PullPolicy::parse(text).map(Some).ok_or(wrong)
-        }
-    }
+    let read = |value: &Value| match value.as_str()? {
+        "" => Some(None),
+        text => PullPolicy::parse(text).map(Some),
+    };
+    let policy = json::typed(source, key, "Always, IfNotPresent or Never", read)?;
+    Ok(policy.flatten())
 }

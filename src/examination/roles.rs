@@ -25,7 +25,10 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
     if volumes.is_empty() {
         return;
     }
-    let apps = containers.iter().filter(|place| is_app(place)).count();
+    let apps = containers
+        .iter()
+        .filter(|place| place.is_working_app())
+        .count();
     let mut mounting = mounting(containers);
     for volume in volumes {
         let mounted_by = mounting.remove(&*volume.name).unwrap_or_default();
@@ -35,10 +38,16 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
             None => Start::None,
             Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index),
             Some(_) => Start::VolumeOfApps {
-                is_on_every_app: mounting.iter().filter(|place| is_app(place)).count() == apps,
+                is_on_every_app: mounting
+                    .iter()
+                    .filter(|place| place.is_working_app())
+                    .count()
+                    == apps,
             },
         };
-        let can_be_check = mounting.iter().any(|place| place.ends() || is_app(place));
+        let can_be_check = mounting
+            .iter()
+            .any(|place| place.ends() || place.is_working_app());
         volume.role = role(volume, settings, can_be_check);
         volume.mounted_by = mounted_by;
     }
@@ -58,11 +67,6 @@ fn role(place: &Place<'_>, settings: &Settings, can_be_check: bool) -> Role {
     } else {
         Role::Other
     }
-}
-
-/// Whether a place is an app container that is not exempt.
-fn is_app(place: &Place<'_>) -> bool {
-    place.list == List::Containers && place.role != Role::Exempt
 }
 
 /// The indexes of the init containers and app containers that mount each volume, in their order.

@@ -262,8 +262,13 @@ impl<'a> Reference<'a> {
         self.with_version(&self.comparable_repository())
     }
 
+    /// The normalised name with the host as it is written.
+    pub(crate) fn as_written(&self) -> String {
+        self.with_version(&self.repository())
+    }
+
     /// A repository with the digest of this reference, or else with its tag.
-    pub fn with_version(&self, repository: &str) -> String {
+    fn with_version(&self, repository: &str) -> String {
         match (self.digest, self.effective_tag()) {
             (Some(digest), _) => [repository, "@", digest].concat(),
             (None, tag) => [repository, ":", tag.unwrap_or_default()].concat(),

@@ -50,8 +50,7 @@ impl<'c> Session<'c> {
             return Err(fail(Cause::Limit));
         }
         // The host's settings know registries by their written names.
-        let written = image.with_version(&image.repository());
-        let text = match self.client.digest(&written) {
+        let text = match self.client.digest(&image.as_written()) {
             Ok(digest) if is_digest(&digest) => {
                 self.made = self.made.saturating_add(1);
                 return Ok(digest);

@@ -59,7 +59,7 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
                     examination,
                     &uncovered,
                     Effect::Repairable,
-                    Repair::of(&check),
+                    Ok((check.name.to_string(), check.list)),
                 );
                 if let Some(places) = images.get_mut(uncovered.image) {
                     places.push(examination.places.len());
@@ -76,12 +76,7 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
             };
             let why_not = Rc::new(why_not);
             for uncovered in uncovered {
-                report(
-                    examination,
-                    &uncovered,
-                    effect,
-                    Repair::None(Rc::clone(&why_not)),
-                );
+                report(examination, &uncovered, effect, Err(Rc::clone(&why_not)));
             }
         }
     }
@@ -129,79 +124,65 @@ fn checks<'o>(
     uncovered: &[Uncovered],
 ) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
     let made = Made::of(examination)?;
-    let mut checks = Vec::new();
+    let (mut checks, mut entries, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut size = 0_usize;
+    let mut measure = |value: &Value, times| {
+        size = size.saturating_add(value.to_string().len().saturating_mul(times));
+        if size > ADDITIONS_MAX {
+            Err(WhyNot::TooLarge)
+        } else {
+            Ok(())
+        }
+    };
     let images = (made.first..).zip(uncovered);
     for ((index, image), name) in images.zip(free_names(examination)) {
-        if let Some(place) = examination.places.get(image.place) {
-            checks.push(place.check(made.list, index, name, image.policy));
+        let Some(place) = examination.places.get(image.place) else {
+            continue;
+        };
+        let check = place.check(made.list, index, name, image.policy);
+        let entry = made.entry(&check);
+        measure(&entry, 1)?;
+        entries.push(entry);
+        if made.list == List::Volumes {
+            let mount = mount(&check);
+            measure(&mount, made.mounted_by.len())?;
+            mounts.push(mount);
         }
-    }
-    let mut mounts: Vec<Value> = Vec::new();
-    if made.list == List::Volumes {
-        mounts.extend(checks.iter().map(mount));
-    }
-    let size_of_mounts = size_of_mounts(&mounts, made.mounted_by.len());
-    if size_of_entries(&made, &checks).saturating_add(size_of_mounts) > ADDITIONS_MAX {
-        return Err(WhyNot::TooLarge);
+        checks.push(check);
     }
     let additions = Additions {
         list: made.list,
         first: made.first,
-        entries: checks.iter().map(|check| made.entry(check)).collect(),
+        entries,
         mounting: made.mounted_by,
         mounts,
     };
     Ok((additions, checks))
 }
 
-/// The size of the entries of these checks, in bytes. The entries differ in names and images, and by a
-/// few bytes in pull policies. Only one entry is made, because the fields of all may be huge.
-fn size_of_entries(made: &Made, checks: &[Place<'_>]) -> usize {
-    let texts = |check: &Place<'_>| check.name.len().saturating_add(check.image.now.len());
-    let Some(first) = checks.first() else {
-        return 0;
-    };
-    let fields = made
-        .entry(first)
-        .to_string()
-        .len()
-        .saturating_sub(texts(first));
-    let sizes = checks
-        .iter()
-        .map(|check| texts(check).saturating_add(fields));
-    sizes.fold(0, usize::saturating_add)
-}
-
-/// The size of these mounts on a number of containers, in bytes.
-fn size_of_mounts(mounts: &[Value], containers: usize) -> usize {
-    let sizes = mounts.iter().map(|mount| mount.to_string().len());
-    sizes
-        .fold(0, usize::saturating_add)
-        .saturating_mul(containers)
-}
-
-/// Adds a finding about an image that is not covered.
+/// Adds a finding about an image that is not covered. `repair` has the name of the check that is added and
+/// its list, or says why none is.
 fn report(examination: &mut Examination<'_>, image: &Uncovered, effect: Effect, repair: Repair) {
     let Some(place) = examination.places.get(image.place) else {
         return;
     };
     let waiting = examination.waiting(place).into_owned();
+    let expected = match &repair {
+        Ok((name, _)) => format!("{name} with {}", image.policy.as_str()),
+        Err(_) => "an image check".to_owned(),
+    };
     let missing = Missing {
         policy: image.policy,
         waiting,
         repair,
-    };
-    let expected = match &missing.repair {
-        Repair::InitContainer(name) | Repair::Volume(name) => {
-            format!("{name} with {}", image.policy.as_str())
-        }
-        Repair::None(_) => "an image check".to_owned(),
     };
     let subject = Subject::Check(expected);
     examination
         .findings
         .add(image.place, Rule::MissingCheck, subject, effect, missing);
 }
+
+type Repair = Result<(String, List), Rc<WhyNot>>;
 
 /// An image is not covered.
 #[derive(Debug)]
@@ -213,25 +194,6 @@ struct Missing {
     repair: Repair,
 }
 
-/// The check that is added: its name.
-#[derive(Debug)]
-enum Repair {
-    InitContainer(String),
-    Volume(String),
-    /// No check is added.
-    None(Rc<WhyNot>),
-}
-
-impl Repair {
-    fn of(check: &Place<'_>) -> Self {
-        let name = check.name.to_string();
-        match check.list {
-            List::Volumes => Self::Volume(name),
-            _ => Self::InitContainer(name),
-        }
-    }
-}
-
 impl Reason for Missing {
     fn problem(&self, place: &Place<'_>) -> String {
         let (name, image) = (place.shown_name(), place.shown_image());
@@ -241,20 +203,19 @@ impl Reason for Missing {
     fn help(&self, _: &Place<'_>) -> String {
         let policy = self.policy.as_str();
         match &self.repair {
-            Repair::InitContainer(name) => {
-                format!("add an init container {name} with this image and imagePullPolicy {policy}")
+            Ok((name, list)) => {
+                let (kind, key) = match list {
+                    List::Volumes => ("image volume", "pullPolicy"),
+                    _ => ("init container", "imagePullPolicy"),
+                };
+                format!("add an {kind} {name} with this image and {key} {policy}")
             }
-            Repair::Volume(name) => {
-                format!("add an image volume {name} with this image and pullPolicy {policy}")
-            }
-            Repair::None(why_not) => why_not.help(policy),
+            Err(why_not) => why_not.help(policy),
         }
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        let (Repair::InitContainer(check) | Repair::Volume(check)) = &self.repair else {
-            return None;
-        };
+        let (check, _) = self.repair.as_ref().ok()?;
         let (policy, waiting) = (self.policy.as_str(), &self.waiting);
         let image = shown(&place.image.now);
         Some(format!(

@@ -6,7 +6,8 @@ use consistent_pull_policy::validate;
 use consistent_pull_policy_promises::policy::{Native, Policy as _};
 use serde_json::Value;
 
-/// The answer of this policy to a payload, if no registry answers. A host sends a request and the settings in one payload.
+/// The answer of this policy to a payload, if no registry answers. A host sends a request and the
+/// settings in one payload.
 pub(crate) fn answer_to_payload(payload: &str) -> Value {
     let answer = Native.validate(
         payload.as_bytes(),
@@ -25,7 +26,8 @@ pub(crate) fn settings_problems(settings: &str) -> Option<String> {
     }
 }
 
-/// The request of an `AdmissionReview` that an API server has sent, by its file in `test_data/reviews`.
+/// The request of an `AdmissionReview` that an API server has sent, by its file in
+/// `test_data/reviews`.
 pub(crate) fn captured(name: &str) -> Value {
     let path = format!(
         "{}/test_data/reviews/{name}.json",

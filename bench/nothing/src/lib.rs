@@ -1,5 +1,6 @@
-//! The smallest policy that can be written with Kubewarden's SDK. It accepts every request without reading the
-//! request. So no policy with this SDK needs less time: bench/policy-server.sh compares times with it.
+//! The smallest policy that can be written with Kubewarden's SDK. It accepts every request without
+//! reading the request. So no policy with this SDK needs less time: bench/policy-server.sh compares
+//! times with it.
 
 #[cfg(target_arch = "wasm32")]
 mod guest {

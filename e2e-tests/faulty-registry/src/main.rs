@@ -1,8 +1,8 @@
 //! A registry that fails on demand, for the end-to-end tests.
 //!
-//! The first part of a repository's name selects the failure: a request for `<address>/429/app:1` gets the
-//! status 429. With the argument `private`, clients need a token for every image, and the token server answers 503. It
-//! prints its port on 127.0.0.1, and runs until it is killed.
+//! The first part of a repository's name selects the failure: a request for `<address>/429/app:1`
+//! gets the status 429. With the argument `private`, clients need a token for every image, and the
+//! token server answers 503. It prints its port on 127.0.0.1, and runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -58,7 +58,8 @@ fn serve(mut stream: TcpStream, is_private: bool) -> io::Result<()> {
         Some(fault) => fault,
     };
     if fault == "reset" {
-        // The headers are still unread. If a connection with unread data is closed, the client gets a reset.
+        // The headers are still unread. If a connection with unread data is closed, the client gets
+        // a reset.
         return Ok(());
     }
     for header in BufReader::new(stream.try_clone()?).lines() {

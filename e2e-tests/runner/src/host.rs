@@ -1,4 +1,5 @@
-//! The hosts that run this policy: the crate without a host, a module in the embedded host, and kwctl.
+//! The hosts that run this policy: the crate without a host, a module in the embedded host, and
+//! kwctl.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
-//! The rows of `e2e-tests/rows`: what this policy does, as data. This crate reads them and runs them on the crate, on the
-//! module in the embedded host, and in kwctl. `e2e-tests/rows/README.md` says how a row is written.
+//! The rows of `e2e-tests/rows`: what this policy does, as data. This crate reads them and runs
+//! them on the crate, on the module in the embedded host, and in kwctl. `e2e-tests/rows/README.md`
+//! says how a row is written.
 
 mod case;
 mod host;

@@ -1,5 +1,5 @@
-//! Runs the rows on the crate, on the built module in the embedded host, or in kwctl. (`cargo test` runs them on the
-//! crate too, and checks the promises.)
+//! Runs the rows on the crate, on the built module in the embedded host, or in kwctl. (`cargo test`
+//! runs them on the crate too, and checks the promises.)
 
 use std::fs;
 use std::path::PathBuf;
@@ -74,7 +74,8 @@ fn main() -> Result<ExitCode> {
     })
 }
 
-/// For each case, its line of an export, and what is not as the row says. The cases run on all cores.
+/// For each case, its line of an export, and what is not as the row says. The cases run on all
+/// cores.
 fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Option<String>)> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(Vec::new());

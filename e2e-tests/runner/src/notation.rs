@@ -20,8 +20,8 @@ const EMPTY_DIR: &str = "emptyDir";
 
 /// Reads places and returns a Pod spec that has them.
 ///
-/// Every container has a secret, which no answer may show, and a field that no library knows. The program of an image
-/// check comes from a volume, because no other check is ever copied.
+/// Every container has a secret, which no answer may show, and a field that no library knows. The
+/// program of an image check comes from a volume, because no other check is ever copied.
 pub(crate) fn spec_of_places(places: &str) -> Result<Value> {
     let mut spec = json!({});
     let mut mounts = Vec::new();
@@ -238,7 +238,8 @@ pub(crate) fn short_digests(text: &str) -> String {
     short
 }
 
-/// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an element, or its index.
+/// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an
+/// element, or its index.
 pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, step| match value {
         Value::Array(list) => list.get(index(list, step)?),
@@ -246,7 +247,8 @@ pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Sets the value at a path, or takes it out. Objects on the way to it are made if they are missing.
+/// Sets the value at a path, or takes it out. Objects on the way to it are made if they are
+/// missing.
 pub(crate) fn set(value: &mut Value, path: &str, new: Option<&Value>) -> Result<()> {
     let (step, rest) = match path.split_once('.') {
         Some((step, rest)) => (step, Some(rest)),

@@ -19,7 +19,8 @@ const LISTS: [&str; 4] = ["findings", "changes", "record", "lookups"];
 const WARNINGS: &str = "consistent-pull-policy/warnings";
 
 impl Row {
-    /// Returns what is not as the row expects: what was expected and what came, both as a row writes them.
+    /// Returns what is not as the row expects: what was expected and what came, both as a row
+    /// writes them.
     #[must_use]
     pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
         let mut actual = self.actual(case, evaluation);
@@ -53,7 +54,8 @@ impl Row {
         Some(report)
     }
 
-    /// A case, its lookups and the answer, for other programs that compare themselves with the rows.
+    /// A case, its lookups and the answer, for other programs that compare themselves with the
+    /// rows.
     #[must_use]
     pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
         let calls = evaluation.calls.iter().map(|image| {
@@ -307,8 +309,9 @@ fn short(entry: &Value) -> Value {
     words.join(" ").into()
 }
 
-/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it tells the finding or the
-/// failed lookup that the line names: its container, its image, its pull policies, and all further words of the line.
+/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it
+/// tells the finding or the failed lookup that the line names: its container, its image, its pull
+/// policies, and all further words of the line.
 fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String> {
     let (sentence, line) = (short_digests(sentence), short_digests(line));
     let lacks = |word: &str| format!("the sentence for `{line}` has no word `{word}`: {sentence}");

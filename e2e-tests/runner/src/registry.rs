@@ -25,7 +25,8 @@ pub struct Registries {
     images: BTreeMap<String, Image>,
     /// The answers that are no host's or registry's own words.
     pub(crate) answers: Answers,
-    /// The names that all spellings of an image share, for all images of which the row says something.
+    /// The names that all spellings of an image share, for all images of which the row says
+    /// something.
     known: BTreeSet<String>,
 }
 

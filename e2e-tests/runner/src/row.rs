@@ -1,4 +1,5 @@
-//! Rows, as the files in `e2e-tests/rows` have them. `e2e-tests/rows/README.md` says what they mean.
+//! Rows, as the files in `e2e-tests/rows` have them. `e2e-tests/rows/README.md` says what they
+//! mean.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,8 @@ use serde_json::{Map, Value};
 use crate::notation::{lines, written_out};
 use crate::registry::Image;
 
-/// A row, with what its table says for all of its rows. A list means that the row holds for each of its values.
+/// A row, with what its table says for all of its rows. A list means that the row holds for each of
+/// its values.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The file and the line where the row begins.
@@ -139,7 +141,8 @@ pub fn rows() -> Result<Vec<Row>> {
 fn read(file: &Path) -> Result<Vec<Row>> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-    // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other line does.
+    // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other
+    // line does.
     let starts = text
         .lines()
         .zip(1..)
@@ -169,7 +172,8 @@ fn read(file: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// `base` with the values of `row`. Objects are merged, and each object of a list is merged with `base`.
+/// `base` with the values of `row`. Objects are merged, and each object of a list is merged with
+/// `base`.
 pub(crate) fn merged(base: Value, row: Value) -> Value {
     match (base, row) {
         (Value::Object(mut base), Value::Object(row)) => {

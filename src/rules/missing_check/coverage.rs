@@ -17,8 +17,8 @@ pub(super) struct Coverage<'e, 'o> {
     work: Moment,
     /// When the first place starts that needs a check.
     first_needing: Moment,
-    /// The only app container that is not exempt.
-    only_app: Option<usize>,
+    /// Whether only one app container is not exempt.
+    has_one_app: bool,
 }
 
 impl<'e, 'o> Coverage<'e, 'o> {
@@ -27,7 +27,6 @@ impl<'e, 'o> Coverage<'e, 'o> {
         let first_init = examination
             .first_init()
             .and_then(|(_, place)| place.start.moment());
-        let mut apps = apps(examination);
         let mut coverage = Self {
             examination,
             is_with_volumes,
@@ -36,7 +35,7 @@ impl<'e, 'o> Coverage<'e, 'o> {
                 .filter(|_| is_with_volumes)
                 .unwrap_or(Moment::APPS),
             first_needing: Moment::APPS,
-            only_app: apps.next().filter(|_| apps.next().is_none()),
+            has_one_app: apps(examination).count() == 1,
         };
         let places = examination.places.iter();
         let needing = places.filter(|place| place.takes_part() && coverage.needs_check(place));
@@ -59,7 +58,7 @@ impl<'e, 'o> Coverage<'e, 'o> {
         if pulls.any(|(_, place)| self.covers(place, strongest)) {
             return None;
         }
-        let mut uncovered = needing().filter(|(index, place)| !self.holds_up_all(*index, place));
+        let mut uncovered = needing().filter(|(_, place)| !self.holds_up_all(place));
         uncovered.next().map(|(index, _)| index)
     }
 
@@ -97,20 +96,21 @@ impl<'e, 'o> Coverage<'e, 'o> {
             && (place.start.gates(self.work) || is_early_check)
     }
 
-    /// Whether nothing in the Pod starts before this place, so that it needs no check.
-    fn holds_up_all(&self, index: usize, place: &Place<'_>) -> bool {
-        let is_on_every_app = place.start
-            == Start::VolumeOfApps {
-                is_on_every_app: true,
-            };
-        self.first_init.is_none() && (self.only_app == Some(index) || is_on_every_app)
+    /// Whether nothing in the Pod starts before a place that needs a check.
+    fn holds_up_all(&self, place: &Place<'_>) -> bool {
+        let is_on_all = match place.start {
+            Start::App => self.has_one_app,
+            Start::VolumeOfApps { is_on_every_app } => is_on_every_app,
+            _ => false,
+        };
+        self.first_init.is_none() && is_on_all
     }
 }
 
 /// The indexes of the app containers that are not exempt.
 pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
-    let apps =
-        places.filter(|(_, place)| place.list == List::Containers && place.role != Role::Exempt);
-    apps.map(|(index, _)| index)
+    places
+        .filter(|(_, place)| place.is_working_app())
+        .map(|(index, _)| index)
 }

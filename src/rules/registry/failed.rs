@@ -22,7 +22,7 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
         Action::Reject => {
             if let Some(first) = image.places.first() {
                 let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
-                let reason = NoAnswer(failure);
+                let reason = NoAnswer { failure, action };
                 examination
                     .findings
                     .add(*first, Rule::Registry, subject, effect, reason);
@@ -30,7 +30,7 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
             Action::Reject
         }
     };
-    let asked = image.reference.with_version(&image.reference.repository());
+    let asked = image.reference.as_written();
     examination.failed_lookups.insert((asked, done), failure);
 }
 
@@ -46,7 +46,13 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
         {
             done = Action::UseCached;
             let subject = Subject::PullPolicy(Some(PullPolicy::IfNotPresent));
-            let (effect, reason) = (Effect::Repairable, NoDigest(failure));
+            let (effect, reason) = (
+                Effect::Repairable,
+                NoAnswer {
+                    failure,
+                    action: done,
+                },
+            );
             examination
                 .findings
                 .add(*index, Rule::Registry, subject, effect, reason);
@@ -55,39 +61,30 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
     done
 }
 
-/// The lookup failed, and the settings reject the image.
+/// The lookup failed. The settings reject the image, or they allow the copy that the node already has.
 #[derive(Debug)]
-struct NoAnswer(Failure);
+struct NoAnswer {
+    failure: Failure,
+    action: Action,
+}
 
 impl Reason for NoAnswer {
     fn problem(&self, place: &Place<'_>) -> String {
+        if self.action == Action::UseCached {
+            return format!("{} but its registry gives no digest", place.pulls());
+        }
         let (name, image) = (place.shown_name(), place.shown_image());
-        format!("{name}'s image {image} {}", self.0.problem())
-    }
-
-    fn help(&self, _: &Place<'_>) -> String {
-        self.0.help().to_owned()
-    }
-
-    fn is_momentary(&self) -> bool {
-        self.0.is_momentary()
-    }
-}
-
-/// The lookup failed, and the settings allow the image that the node already has.
-#[derive(Debug)]
-struct NoDigest(Failure);
-
-impl Reason for NoDigest {
-    fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} but its registry gives no digest", place.pulls())
+        format!("{name}'s image {image} {}", self.failure.problem())
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        place.set_policy()
+        match self.action {
+            Action::UseCached => place.set_policy(),
+            _ => self.failure.help().to_owned(),
+        }
     }
 
     fn is_momentary(&self) -> bool {
-        self.0.is_momentary()
+        self.failure.is_momentary()
     }
 }

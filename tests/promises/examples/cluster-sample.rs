@@ -1,5 +1,6 @@
-//! Prints random small Pods in random worlds, with what starts and what waits, as lines of JSON: two lines for each Pod, as it
-//! comes in and as this policy returns it. `PODS` is the number of Pods, and `SEED` is the seed.
+//! Prints random small Pods in random worlds, with what starts and what waits, as lines of JSON:
+//! two lines for each Pod, as it comes in and as this policy returns it. `PODS` is the number of
+//! Pods, and `SEED` is the seed.
 
 use consistent_pull_policy_promises::cluster_sample::sample;
 use consistent_pull_policy_promises::policy::Native;

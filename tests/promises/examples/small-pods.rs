@@ -1,8 +1,8 @@
-//! Starts all small Pods in all worlds: `make soak`. `EVERY=7` tries every seventh number only, and `JOBS` is the number of
-//! processes at the same time.
+//! Starts all small Pods in all worlds: `make soak`. `EVERY=7` tries every seventh number only, and
+//! `JOBS` is the number of processes at the same time.
 //!
-//! The crate doesn't free what it made for a request, because an instance of the module serves one. So this program starts
-//! itself again for each part of the Pods.
+//! The crate doesn't free what it made for a request, because an instance of the module serves one.
+//! So this program starts itself again for each part of the Pods.
 
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;

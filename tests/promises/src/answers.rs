@@ -23,13 +23,13 @@ pub const MANIFEST_DIGEST: &str = "v1/manifest_digest";
 /// The answers of the registries about the digests of images. The keys are the names that all
 /// spellings of an image share: see [`shared_name`].
 ///
-/// A registry has each image that isn't listed. Its answer is the digest in the reference, or else one
-/// of `ANSWERED_DIGESTS`.
+/// A registry has each image that isn't listed. Its answer is the digest in the reference, or else
+/// one of `ANSWERED_DIGESTS`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers(pub BTreeMap<String, Result<String, Failure>>);
 
-/// The ways in which a lookup fails. The settings know only three classes: all after `Denied` are *no
-/// answer*.
+/// The ways in which a lookup fails. The settings know only three classes: all after `Denied` are
+/// *no answer*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The tag or the repository does not exist.
@@ -85,7 +85,8 @@ impl Answers {
 
 /// Returns the error text of a Kubewarden host for a failure. `NotGranted` has one text. Each other
 /// failure has several texts, and the length of `image` decides which of them is returned. Each
-/// text except that of `NotGranted` contains a secret. No answer of the module may show this secret.
+/// text except that of `NotGranted` contains a secret. No answer of the module may show this
+/// secret.
 fn words(failure: Failure, image: &str) -> String {
     let fail = "Callback evaluation failure: ";
     let url = format!("url https://{HOST_SECRET}@r.example.com/v2/a/manifests/t");

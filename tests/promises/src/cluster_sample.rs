@@ -1,4 +1,5 @@
-//! Random small Pods in random worlds, for the test that holds the kubelet in miniature against a real one.
+//! Random small Pods in random worlds, for the test that holds the kubelet in miniature against a
+//! real one.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -9,8 +10,9 @@ use crate::settings::Settings;
 use crate::small_pods::{FAMILIES, notation, settings};
 use crate::words::Pod;
 
-/// A small Pod in a world, as it comes in and as this policy returns it, with what starts and what waits. The same seed and
-/// number give the same Pod. In every second Pod something waits as it comes in.
+/// A small Pod in a world, as it comes in and as this policy returns it, with what starts and what
+/// waits. The same seed and number give the same Pod. In every second Pod something waits as it
+/// comes in.
 ///
 /// # Errors
 /// If this policy gives no answer.

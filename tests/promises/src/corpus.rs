@@ -1,10 +1,11 @@
 //! The corpus, in `test_data/pods/`: Pods like those that well-known controllers and tools create,
 //! and some Pods like those that a person writes.
 //!
-//! We wrote these Pods, and invented their names and images. If a Pod is like that of a controller or
-//! tool, its file has comments. They name the sources of the values that matter for the rules: files,
-//! and often lines, of the controller or tool. The admission reviews of agent-stack-k8s 0.47 in
-//! `test_data/reviews/` belong to the corpus too. These reviews were captured from real requests.
+//! We wrote these Pods, and invented their names and images. If a Pod is like that of a controller
+//! or tool, its file has comments. They name the sources of the values that matter for the rules:
+//! files, and often lines, of the controller or tool. The admission reviews of agent-stack-k8s 0.47
+//! in `test_data/reviews/` belong to the corpus too. These reviews were captured from real
+//! requests.
 
 use std::path::Path;
 
@@ -56,8 +57,8 @@ fn yaml(name: &str, text: &str) -> Value {
     yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the name and the Pod of each file in `test_data/pods/`. The API server's defaults are not
-/// filled in.
+/// Returns the name and the Pod of each file in `test_data/pods/`. The API server's defaults are
+/// not filled in.
 ///
 /// # Panics
 /// If a file can't be read.

@@ -20,8 +20,8 @@ pub enum Event {
     Created,
     /// Another webhook changes the Pod after this policy in mode `Fix`, and before a second policy.
     ChangedBetween(Webhook),
-    /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks run,
-    /// and once after them.
+    /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks
+    /// run, and once after them.
     AlwaysPullImages,
     /// A person adds a container with `kubectl debug`.
     Debugged,
@@ -89,7 +89,8 @@ pub fn debugged(create: &Value, stored: &Value) -> Value {
     request
 }
 
-/// Returns the request of `kubectl set image`, for all app containers that have the image of the first one.
+/// Returns the request of `kubectl set image`, for all app containers that have the image of the
+/// first one.
 #[must_use]
 pub fn image_set(create: &Value, stored: &Value) -> Value {
     let mut object = stored.clone();
@@ -104,8 +105,9 @@ pub fn image_set(create: &Value, stored: &Value) -> Value {
     request
 }
 
-/// Returns the request of an audit for a running Pod: a CREATE that names no user. In the Pod's status, its
-/// native sidecars and its app containers run, and its other init containers have ended.
+/// Returns the request of an audit for a running Pod: a CREATE that names no user. In the Pod's
+/// status, its native sidecars and its app containers run, and its other init containers have
+/// ended.
 #[must_use]
 pub fn audit(create: &Value, stored: &Value) -> Value {
     let mut request = create.clone();

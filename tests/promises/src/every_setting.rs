@@ -3,8 +3,8 @@
 use consistent_pull_policy::settings::Settings;
 use serde_json::Value;
 
-/// A setting that has a value of its own. A section such as `imageChecks` only groups other settings,
-/// so it is not listed.
+/// A setting that has a value of its own. A section such as `imageChecks` only groups other
+/// settings, so it is not listed.
 pub struct Setting {
     /// The path, for example `imageChecks.coverage`.
     pub path: String,
@@ -51,8 +51,8 @@ fn add_settings(section: &Value, root: &Value, prefix: &str, settings: &mut Vec<
     }
 }
 
-/// A schema, the target of its `$ref`, and all its alternatives (`anyOf` and `oneOf`). For example, the
-/// alternatives of an optional enum are the enum and null.
+/// A schema, the target of its `$ref`, and all its alternatives (`anyOf` and `oneOf`). For example,
+/// the alternatives of an optional enum are the enum and null.
 fn alternatives<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s Value> {
     let mut found = vec![schema];
     if let Some(reference) = schema["$ref"].as_str() {

@@ -1,6 +1,7 @@
-//! Random cases, made from a list of bytes. A case is a request, settings and answers of registries.
-//! The same bytes give the same case, so a seed and a number identify a case (see [`bytes()`]). Fewer
-//! bytes usually give a smaller case, so [`shrink`] removes bytes of a failing case.
+//! Random cases, made from a list of bytes. A case is a request, settings and answers of
+//! registries. The same bytes give the same case, so a seed and a number identify a case (see
+//! [`bytes()`]). Fewer bytes usually give a smaller case, so [`shrink`] removes bytes of a failing
+//! case.
 //!
 //! Names, images and patterns come from short lists, so that a case often contains the same
 //! name twice.
@@ -87,8 +88,8 @@ pub fn image_patterns() -> Vec<String> {
     patterns
 }
 
-/// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the bytes
-/// of the smallest failing case that was found.
+/// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the
+/// bytes of the smallest failing case that was found.
 pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
     let mut best = bytes.to_vec();
     loop {

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A valid image reference, split into parts and normalised: `nginx` is `docker.io/library/nginx:latest`.
+/// A valid image reference, split into parts and normalised: `nginx` is
+/// `docker.io/library/nginx:latest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The registry's host, with its port.
@@ -19,9 +20,9 @@ pub struct Reference {
     pub digest: Option<String>,
 }
 
-/// The grammar of `distribution/reference`, which the API server and the kubelet use, after the registry and
-/// `library/` are filled in. If the part before the first slash is not a valid host, it may still be a part of a
-/// repository (`a.b_c` in `a.b_c/d`).
+/// The grammar of `distribution/reference`, which the API server and the kubelet use, after the
+/// registry and `library/` are filled in. If the part before the first slash is not a valid host,
+/// it may still be a part of a repository (`a.b_c` in `a.b_c/d`).
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let label = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
     let host = format!(r"(?:{label}(?:\.{label})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?");
@@ -121,8 +122,8 @@ pub(crate) fn has_two_readings(image: &str) -> bool {
     !first.contains(['.', ':']) && first != "localhost" && is_registry(first)
 }
 
-/// The registry host in the form that is compared: in lower case, without the leading zeros of its port
-/// and without the port 443. The aliases of Docker Hub count as `docker.io`.
+/// The registry host in the form that is compared: in lower case, without the leading zeros of its
+/// port and without the port 443. The aliases of Docker Hub count as `docker.io`.
 pub(crate) fn compared_host(host: &str) -> String {
     let host = host.to_lowercase();
     let host = match host.rsplit_once(':') {
@@ -150,8 +151,8 @@ fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'))
 }
 
-/// The image as a node names it: as it is written, with `:latest` if there is neither a tag nor a digest.
-/// Two references name the same image if these texts are equal.
+/// The image as a node names it: as it is written, with `:latest` if there is neither a tag nor a
+/// digest. Two references name the same image if these texts are equal.
 pub(crate) fn on_node(image: &str) -> String {
     let last = image.rsplit('/').next().unwrap_or_default();
     if last.contains([':', '@']) {
@@ -170,7 +171,8 @@ pub(crate) enum PullPolicy {
 }
 
 impl PullPolicy {
-    /// Reads the pull policy of a place with this image. A pull policy that isn't set is the server default.
+    /// Reads the pull policy of a place with this image. A pull policy that isn't set is the server
+    /// default.
     pub(crate) fn read(text: &str, image: &str) -> Self {
         match text {
             "Always" => Self::Always,
@@ -180,8 +182,8 @@ impl PullPolicy {
         }
     }
 
-    /// The pull policy that the API server writes if none is set. The tag `latest` gets `Always`, even if
-    /// the image has a digest too. A text that can't be parsed gets `IfNotPresent`.
+    /// The pull policy that the API server writes if none is set. The tag `latest` gets `Always`,
+    /// even if the image has a digest too. A text that can't be parsed gets `IfNotPresent`.
     pub(crate) fn server_default(image: &str) -> Self {
         match Reference::parse(image) {
             Some(image) if image.tag.as_deref() == Some("latest") => Self::Always,

@@ -1,8 +1,10 @@
-//! A kubelet in miniature. It starts the containers of a Pod in a [`World`], and knows nothing of image checks.
+//! A kubelet in miniature. It starts the containers of a Pod in a [`World`], and knows nothing of
+//! image checks.
 //!
-//! Init containers start one after another: a native sidecar only has to start, and any other has to end, which it does at
-//! once. Then all app containers start. A container pulls its image volumes and then its own image when it starts. What
-//! failed is tried again, until nothing changes any more. A place is known by its index in [`Pod::places`].
+//! Init containers start one after another: a native sidecar only has to start, and any other has
+//! to end, which it does at once. Then all app containers start. A container pulls its image
+//! volumes and then its own image when it starts. What failed is tried again, until nothing changes
+//! any more. A place is known by its index in [`Pod::places`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +98,8 @@ pub(crate) struct Started {
 }
 
 impl Kubelet {
-    /// The kubelet that gets a Pod. Two Pods with the same `images` can be started in the same worlds.
+    /// The kubelet that gets a Pod. Two Pods with the same `images` can be started in the same
+    /// worlds.
     pub(crate) fn of(pod: &Pod, images: &mut Images) -> Self {
         let mut pulls = Vec::new();
         let (mut stages, mut apps) = (Vec::new(), Vec::new());
@@ -118,8 +121,8 @@ impl Kubelet {
         Self { pulls, stages }
     }
 
-    /// Starts the Pod. From the end of the first successful pull of the image `away` with `Always` on, the registry of this
-    /// image is away.
+    /// Starts the Pod. From the end of the first successful pull of the image `away` with `Always`
+    /// on, the registry of this image is away.
     pub(crate) fn start(&self, world: &World, away: Option<usize>) -> Started {
         let mut world = world.clone();
         let mut result = Started {
@@ -213,8 +216,8 @@ pub struct Surroundings {
     pub missing: BTreeSet<String>,
 }
 
-/// The images of a Pod, by the names under which a node keeps them. `None` if an image can't be parsed, or if a pull policy
-/// is not set.
+/// The images of a Pod, by the names under which a node keeps them. `None` if an image can't be
+/// parsed, or if a pull policy is not set.
 #[must_use]
 pub fn images(spec: &Value) -> Option<BTreeSet<String>> {
     let pod = Pod::read(spec, Settings(&Value::Null));
@@ -255,9 +258,9 @@ pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
 /// For a Pod with many images, no more worlds are made from this number on.
 const MANY_WORLDS: usize = 400;
 
-/// The worlds in which these images are: all of them for up to three images. For more images, worlds
-/// without registries, in which the node lacks at most one image; and all worlds in which at most two
-/// images are not everywhere, of these some hundred.
+/// The worlds in which these images are: all of them for up to three images. For more images,
+/// worlds without registries, in which the node lacks at most one image; and all worlds in which at
+/// most two images are not everywhere, of these some hundred.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
     let everywhere = Whereabouts {
         node: OnNode::Current,

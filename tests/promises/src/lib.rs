@@ -14,9 +14,9 @@
 //! | [`small_pods`] | all small Pods |
 //! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
-//! The module `words` has the definitions of *image check* and *needs a check*, and [`kubelet`] knows
-//! none of these words. They share no code with this policy, so that a mistake in one of them is
-//! noticed.
+//! The module `words` has the definitions of *image check* and *needs a check*, and [`kubelet`]
+//! knows none of these words. They share no code with this policy, so that a mistake in one of them
+//! is noticed.
 
 pub mod answers;
 pub mod cluster_sample;

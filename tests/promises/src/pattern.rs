@@ -1,4 +1,5 @@
-//! Patterns in settings. In a glob, `*` matches any run of characters and `?` matches one character.
+//! Patterns in settings. In a glob, `*` matches any run of characters and `?` matches one
+//! character.
 
 use crate::image::{Reference, compared_host, is_registry};
 
@@ -19,8 +20,8 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Whether an image pattern matches one of the names of an image: `registry/repository`, with the tag or without it, and
-/// for an official image of Docker Hub also without `library/`.
+/// Whether an image pattern matches one of the names of an image: `registry/repository`, with the
+/// tag or without it, and for an official image of Docker Hub also without `library/`.
 #[must_use]
 pub fn names_image(pattern: &str, image: &Reference) -> bool {
     let host = compared_host(&image.registry);
@@ -48,7 +49,8 @@ pub fn names_image(pattern: &str, image: &Reference) -> bool {
     }
 }
 
-/// Whether a pattern with a wildcard matches a host. `:*` is any port or none, and `:443` is no port.
+/// Whether a pattern with a wildcard matches a host. `:*` is any port or none, and `:443` is no
+/// port.
 fn names_host(pattern: &str, host: &str) -> bool {
     let has_port = host
         .rsplit_once(':')
@@ -72,8 +74,8 @@ fn has_wildcard(text: &str) -> bool {
 }
 
 /// A pattern without a registry gets the registry of Docker Hub, as an image would: `nginx` becomes
-/// `docker.io/library/nginx`. A pattern that begins with `*` is not changed, because the `*` may match more
-/// than the registry.
+/// `docker.io/library/nginx`. A pattern that begins with `*` is not changed, because the `*` may
+/// match more than the registry.
 fn normalised(pattern: &str) -> String {
     match pattern.split_once('/') {
         _ if pattern.starts_with('*') => pattern.to_owned(),

@@ -9,8 +9,8 @@ use crate::answers::MANIFEST_DIGEST;
 use crate::generate::Case;
 use crate::json::entries_in;
 
-/// Answers one host call of this policy. The arguments are the call's namespace, operation and payload. The
-/// error is the error text that this policy gets.
+/// Answers one host call of this policy. The arguments are the call's namespace, operation and
+/// payload. The error is the error text that this policy gets.
 pub type HostCall = dyn Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
 /// Something that runs this policy: the crate itself, or a host with the built module.
@@ -75,8 +75,8 @@ pub fn accepts_settings(policy: &dyn Policy, settings: &Value) -> Result<(), Str
     Err(format!("the settings are refused: {}", answer["message"]))
 }
 
-/// The payload of `validate`. A host reads a request with types, so it leaves out each field that is
-/// null. It sends the objects as they are.
+/// The payload of `validate`. A host reads a request with types, so it leaves out each field that
+/// is null. It sends the objects as they are.
 #[must_use]
 pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
     const AS_THEY_ARE: [&str; 3] = ["object", "oldObject", "options"];
@@ -135,13 +135,14 @@ impl Observed {
         crate::json::elements(&self.answer, "warnings")
     }
 
-    /// Returns the entries of an audit annotation that holds a JSON list. Without the annotation, there are
-    /// none.
+    /// Returns the entries of an audit annotation that holds a JSON list. Without the annotation,
+    /// there are none.
     pub(crate) fn list(&self, annotation: &str) -> Vec<Value> {
         entries_in(&self.answer["audit_annotations"][annotation]).unwrap_or_default()
     }
 
-    /// Returns the object that an API server would store: the changed object, or else that of the request.
+    /// Returns the object that an API server would store: the changed object, or else that of the
+    /// request.
     pub(crate) fn object_after(&self, request: &Value) -> Value {
         match &self.answer["mutated_object"] {
             Value::Null => request["object"].clone(),

@@ -1,6 +1,7 @@
-//! The promises: statements about this policy that must hold for each request. Each promise has a name and
-//! a function, in a list. [`broken_promises`] runs this policy as often as an [`Event`] in the Pod's life
-//! needs, and returns the broken promises. A promise that doesn't apply to a case counts as kept.
+//! The promises: statements about this policy that must hold for each request. Each promise has a
+//! name and a function, in a list. [`broken_promises`] runs this policy as often as an [`Event`] in
+//! the Pod's life needs, and returns the broken promises. A promise that doesn't apply to a case
+//! counts as kept.
 //!
 //! | list | promises about |
 //! | --- | --- |
@@ -42,7 +43,8 @@ pub(crate) const RECORD: &str = "consistent-pull-policy/changes";
 /// The annotation in which this policy writes what it found and didn't repair.
 pub(crate) const WARNINGS: &str = "consistent-pull-policy/warnings";
 
-/// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this text.
+/// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this
+/// text.
 pub const SECRET: &str = "s3cr3t";
 
 /// A promise that this policy broke for a case.
@@ -69,9 +71,9 @@ fn hold(is_kept: bool, details: impl FnOnce() -> String) -> Kept {
     if is_kept { Ok(()) } else { Err(details()) }
 }
 
-/// Returns the promises that this policy breaks if `event` happens to the Pod of `case`. Some promises are
-/// about a Pod that is created. For other requests, and for a Pod that is being deleted, only
-/// [`Event::Created`] has promises.
+/// Returns the promises that this policy breaks if `event` happens to the Pod of `case`. Some
+/// promises are about a Pod that is created. For other requests, and for a Pod that is being
+/// deleted, only [`Event::Created`] has promises.
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.
@@ -109,8 +111,9 @@ pub fn broken_promises(
     Ok(story.broken.into_inner())
 }
 
-/// Returns the promises about the start of the Pod that `Fix` returns for a case, as far as this policy breaks them, the
-/// number of worlds in which they were tried, and the Pod. The mode has to be `Fix`.
+/// Returns the promises about the start of the Pod that `Fix` returns for a case, as far as this
+/// policy breaks them, the number of worlds in which they were tried, and the Pod. The mode has to
+/// be `Fix`.
 ///
 /// # Errors
 /// If this policy gives no answer, or rejects the Pod.
@@ -204,8 +207,8 @@ impl Story<'_> {
         }
     }
 
-    /// Runs this policy on a request, with the settings of the case. First it writes each key and value
-    /// of `changes` into these settings. Checks the promises about the answer.
+    /// Runs this policy on a request, with the settings of the case. First it writes each key and
+    /// value of `changes` into these settings. Checks the promises about the answer.
     fn run(&self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
         let mut case = self.case.clone();
         case.request = request;
@@ -238,8 +241,8 @@ impl Story<'_> {
         request
     }
 
-    /// Returns the Pod that an API server would store after the first answer. `None` if this answer rejects
-    /// the Pod, or if the request is not the creation of a Pod that this policy examines.
+    /// Returns the Pod that an API server would store after the first answer. `None` if this answer
+    /// rejects the Pod, or if the request is not the creation of a Pod that this policy examines.
     fn stored(&self) -> Option<Value> {
         let request = &self.case.request;
         let is_examined = is_pod_create(request) && !is_untouched(request, self.settings());
@@ -252,8 +255,8 @@ impl Story<'_> {
         self.stored().filter(|_| self.settings().mode() == "Fix")
     }
 
-    /// Whether a second run surely gets the same answers from registries as the first run: the first
-    /// run must have skipped no lookup, and must have been below the limit for lookups.
+    /// Whether a second run surely gets the same answers from registries as the first run: the
+    /// first run must have skipped no lookup, and must have been below the limit for lookups.
     fn is_bounded(&self) -> bool {
         let failed = self.first.list("lookups");
         let calls = &self.first.calls;
@@ -262,7 +265,8 @@ impl Story<'_> {
     }
 }
 
-/// Returns the message of a rejection. If the answer is not a rejection with a message, returns it whole.
+/// Returns the message of a rejection. If the answer is not a rejection with a message, returns it
+/// whole.
 fn told(observed: &Observed) -> String {
     match text(&observed.answer["message"]) {
         "" => observed.told(),

@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::json::{LISTS, elements, text};
 use crate::settings::Settings;
 
-/// The workloads whose pod templates are examined: the API group, the kind and the path of the template.
+/// The workloads whose pod templates are examined: the API group, the kind and the path of the
+/// template.
 pub(crate) const WORKLOADS: [(&str, &str, &str); 8] = [
     ("apps", "Deployment", "/spec/template"),
     ("apps", "StatefulSet", "/spec/template"),
@@ -34,8 +35,8 @@ pub(crate) fn is_pod_create(request: &Value) -> bool {
     is_pod(request) && request["operation"] == "CREATE" && text(&request["subResource"]).is_empty()
 }
 
-/// Whether an object has a `spec` in which every container, mount and volume is an object, and every
-/// image has its type, and whether its annotations are an object.
+/// Whether an object has a `spec` in which every container, mount and volume is an object, and
+/// every image has its type, and whether its annotations are an object.
 pub(crate) fn has_shape_of_pod(object: &Value) -> bool {
     let spec = &object["spec"];
     let has_shape = |list: &str, entry: &Value| {
@@ -113,8 +114,8 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
         || is_update && new.is_some() && new == old
 }
 
-/// Whether the UPDATE of a Pod has something new that is examined: another image of a container or init
-/// container, or an ephemeral container.
+/// Whether the UPDATE of a Pod has something new that is examined: another image of a container or
+/// init container, or an ephemeral container.
 fn changes_a_pod(request: &Value) -> bool {
     let (new, old) = (&request["object"]["spec"], &request["oldObject"]["spec"]);
     let lists: &[&str] = if text(&request["subResource"]).is_empty() {

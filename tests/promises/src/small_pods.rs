@@ -1,7 +1,8 @@
-//! All small Pods, in three families. Each Pod is started in all worlds, as it comes in and as this policy returns it.
+//! All small Pods, in three families. Each Pod is started in all worlds, as it comes in and as this
+//! policy returns it.
 //!
-//! A Pod that is another one with other names (of images, app containers or volumes) is left out. So is a Pod with
-//! `restartPolicy: Always` where `imageChecks.everyPod` doesn't depend on it.
+//! A Pod that is another one with other names (of images, app containers or volumes) is left out.
+//! So is a Pod with `restartPolicy: Always` where `imageChecks.everyPod` doesn't depend on it.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! The words of the documentation, as functions of a Pod and the settings: *image check*, *first init
-//! container*, *needs a check* and *starts after*. They read like the definitions, and share no code
-//! with this policy.
+//! The words of the documentation, as functions of a Pod and the settings: *image check*, *first
+//! init container*, *needs a check* and *starts after*. They read like the definitions, and share
+//! no code with this policy.
 
 use std::collections::BTreeSet;
 
@@ -170,15 +170,16 @@ impl<'p> Pod<'p> {
             .chain(apps.filter(|place| place.list == List::Containers))
     }
 
-    /// Whether a reference can't be parsed. An image ID counts too where the settings need to know the image.
+    /// Whether a reference can't be parsed. An image ID counts too where the settings need to know
+    /// the image.
     pub(crate) fn is_invalid(&self, place: &Place) -> bool {
         let needs_image = !self.settings.list("images.requireAlways").is_empty()
             || !self.settings.list("images.forbidNever").is_empty();
         Reference::parse(place.image).is_none() || needs_image && is_image_id(place.image)
     }
 
-    /// An init container that is no native sidecar, or an image volume that an init container (no native
-    /// sidecar) or a non-exempt app container mounts, with one of the name prefixes.
+    /// An init container that is no native sidecar, or an image volume that an init container (no
+    /// native sidecar) or a non-exempt app container mounts, with one of the name prefixes.
     pub(crate) fn is_check(&self, place: &Place) -> bool {
         let mut prefixes = self.settings.name_prefixes().into_iter();
         let carries = |container: &Place| {
@@ -222,8 +223,8 @@ impl<'p> Pod<'p> {
         self.settings.as_volumes()
     }
 
-    /// Every app container. With image volumes as checks, also every container and image volume that
-    /// begins after the first init container, and that is no image check.
+    /// Every app container. With image volumes as checks, also every container and image volume
+    /// that begins after the first init container, and that is no image check.
     pub(crate) fn needs_check(&self, place: &Place) -> bool {
         if place.is_exempt {
             return false;
@@ -307,7 +308,8 @@ impl<'p> Pod<'p> {
         policy.is_empty() || policy == "Always"
     }
 
-    /// Whether *pull-once* says that the image of a container is pulled before the container starts.
+    /// Whether *pull-once* says that the image of a container is pulled before the container
+    /// starts.
     pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
         let is_lowered = container.list != List::EphemeralContainers
             && container.is_container()

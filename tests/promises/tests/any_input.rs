@@ -25,8 +25,8 @@ fn kubernetes_reads_the_object_that_fix_returns() {
     }
 }
 
-/// Objects and settings of any shape get an answer, and errors of a host with any text. No answer repeats a secret of such
-/// an error.
+/// Objects and settings of any shape get an answer, and errors of a host with any text. No answer
+/// repeats a secret of such an error.
 #[test]
 fn any_shape_gets_an_answer() {
     for number in 0..number("CASES", 3_000) {

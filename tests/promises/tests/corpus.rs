@@ -1,5 +1,5 @@
-//! Tries the promises with every object of the corpus, under the settings of every example and with every event.
-//! Another test checks the Pods of the corpus.
+//! Tries the promises with every object of the corpus, under the settings of every example and with
+//! every event. Another test checks the Pods of the corpus.
 
 use consistent_pull_policy_promises::answers::Answers;
 use consistent_pull_policy_promises::corpus::{examples, manifests, samples};

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use consistent_pull_policy_promises::every_setting::every_setting;
 use consistent_pull_policy_promises::generate::{bytes, case};
 
-/// The rarest value of a setting is generated about once in 24 cases, so this number of cases is enough.
+/// The rarest value of a setting is generated about once in 24 cases, so this number of cases is
+/// enough.
 const CASES: u64 = 2_000;
 
-/// Every setting is written at least once. Each value of a boolean or an enum other than the default is
-/// written. The default need not be written, because it applies if the generator leaves the setting out.
+/// Every setting is written at least once. Each value of a boolean or an enum other than the
+/// default is written. The default need not be written, because it applies if the generator leaves
+/// the setting out.
 #[test]
 fn the_generator_writes_every_setting_with_each_of_its_plain_values() {
     let settings = every_setting();

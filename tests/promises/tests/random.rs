@@ -1,5 +1,5 @@
-//! Tries the promises with random cases, each with one event. `CASES` is the number of cases, and `SEED` is the
-//! seed.
+//! Tries the promises with random cases, each with one event. `CASES` is the number of cases, and
+//! `SEED` is the seed.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Compares this policy's reference parser with the grammar that the promises use, and with the parser of `oci-spec`.
-//! All of them read all texts of at most five characters of `ALPHABET`.
+//! Compares this policy's reference parser with the grammar that the promises use, and with the
+//! parser of `oci-spec`. All of them read all texts of at most five characters of `ALPHABET`.
 
 use consistent_pull_policy::image;
 use consistent_pull_policy_promises::image::Reference;
@@ -21,8 +21,9 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// Whether `oci-spec` may read a text differently. Nodes use `distribution/reference`, which reads the text before
-/// the first slash as a host if it has an upper-case letter, and accepts IPv6 addresses. `oci-spec` does neither.
+/// Whether `oci-spec` may read a text differently. Nodes use `distribution/reference`, which reads
+/// the text before the first slash as a host if it has an upper-case letter, and accepts IPv6
+/// addresses. `oci-spec` does neither.
 fn is_read_differently(text: &str) -> bool {
     let first = text.split_once('/').map_or("", |(first, _)| first);
     first.chars().any(char::is_uppercase) || first.starts_with('[')

@@ -5,7 +5,8 @@ use consistent_pull_policy_promises::small_pods::{FAMILIES, settings, try_pod};
 
 use crate::number;
 
-/// Every so many numbers are tried. It is a prime, so that the sample has each digit of the numbers.
+/// Every so many numbers are tried. It is a prime, so that the sample has each digit of the
+/// numbers.
 const EVERY: u64 = 1_999;
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tries the promises with random cases and the built module: `make soak`. (`cargo test` tries them with the crate.)
+//! Tries the promises with random cases and the built module: `make soak`. (`cargo test` tries them
+//! with the crate.)
 
 use std::path::PathBuf;
 use std::sync::Arc;

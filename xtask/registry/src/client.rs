@@ -2,11 +2,11 @@
 //!
 //! Three things differ from a real host on purpose:
 //!
-//! - The connection and each read have a time limit. In a real host, a registry that never answers blocks the policy
-//!   for minutes, and also every other policy that waits for a host call.
+//! - The connection and each read have a time limit. In a real host, a registry that never answers
+//!   blocks the policy for minutes, and also every other policy that waits for a host call.
 //! - No answer is cached, because a run evaluates only one request.
-//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real host needs a list of
-//!   such registries.
+//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real
+//!   host needs a list of such registries.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -54,7 +54,8 @@ pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
     })
 }
 
-/// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are usable.
+/// The credentials for a registry in `$DOCKER_CONFIG`, else in `~/.docker`. Anonymous if none are
+/// usable.
 pub(crate) fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
         Ok(DockerCredential::UsernamePassword(user, password)) => {

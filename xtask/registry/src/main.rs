@@ -1,5 +1,6 @@
-//! The client of registries, with the client crate that Kubewarden uses. It is a program of its own, because it is
-//! compiled for a minute, and only lookups and `cargo xtask push` need it: `xtask` compiles and runs it.
+//! The client of registries, with the client crate that Kubewarden uses. It is a program of its
+//! own, because it is compiled for a minute, and only lookups and `cargo xtask push` need it:
+//! `xtask` compiles and runs it.
 //!
 //! - `registry-client digest IMAGE` prints `{"digest":"sha256:..."}`
 //! - `registry-client push MODULE URI ANNOTATIONS` prints the module's immutable reference
@@ -19,8 +20,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text includes the stack, which
-            // is removed here.
+            // A real host gives a policy the error as `{:?}`. With RUST_BACKTRACE this text
+            // includes the stack, which is removed here.
             let text = format!("{error:?}");
             eprint!(
                 "{}",

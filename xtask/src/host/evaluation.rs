@@ -1,7 +1,8 @@
-//! Evaluates admission requests: makes Kubernetes' `AdmissionResponse` (admission/v1) of a policy's answer.
+//! Evaluates admission requests: makes Kubernetes' `AdmissionResponse` (admission/v1) of a policy's
+//! answer.
 //!
-//! A policy returns the whole changed object, but the API server takes a JSON patch. Kubewarden's hosts and this host
-//! compute the patch with the same crate, so that the operations are the same.
+//! A policy returns the whole changed object, but the API server takes a JSON patch. Kubewarden's
+//! hosts and this host compute the patch with the same crate, so that the operations are the same.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 /// An `AdmissionRequest` of admission.k8s.io/v1.
 pub type AdmissionRequest = Map<String, Value>;
 
-/// The fields that Kubewarden's hosts know. A host drops each other field, and each field that is `null`.
+/// The fields that Kubewarden's hosts know. A host drops each other field, and each field that is
+/// `null`.
 const FIELDS: &str = "uid kind resource subResource requestKind requestResource requestSubResource name namespace \
     operation userInfo object oldObject dryRun options";
 
@@ -46,9 +47,9 @@ fn keep(object: &mut Map<String, Value>, fields: &str) {
 /// The settings of a policy: a JSON object.
 pub type Settings = Map<String, Value>;
 
-/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without a file and an
-/// argument, the settings are empty. If the file begins with the manifest of a policy, the settings are those of this
-/// policy.
+/// Reads the settings from a file in YAML or JSON, else from an argument in JSON. Without a file
+/// and an argument, the settings are empty. If the file begins with the manifest of a policy, the
+/// settings are those of this policy.
 ///
 /// # Errors
 /// If there is no such file, or if its value is no object.
@@ -80,8 +81,8 @@ pub fn read_settings(path: Option<&Path>, json: Option<&str>) -> Result<Settings
     }
 }
 
-/// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that the policy sees
-/// the keys of each object sorted.
+/// The payload of `validate`. The payload is made from a `Value`, as in Kubewarden's hosts, so that
+/// the policy sees the keys of each object sorted.
 pub fn payload(request: &AdmissionRequest, settings: &Settings) -> Vec<u8> {
     json!({ "request": request, "settings": settings })
         .to_string()

@@ -1,7 +1,8 @@
-//! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC offers to a guest.
+//! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC
+//! offers to a guest.
 //!
-//! The crates `wapc` and `wasmtime-provider` do the same for Kubewarden, but they don't show wasmtime's `Store`,
-//! which counts the instructions of a call.
+//! The crates `wapc` and `wasmtime-provider` do the same for Kubewarden, but they don't show
+//! wasmtime's `Store`, which counts the instructions of a call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,12 +33,13 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// The instructions that the policy executed, its start-up included, in wasmtime's fuel.
     pub instructions: u64,
-    /// The size of the linear memory after the call. Linear memory never shrinks, so this is its peak.
+    /// The size of the linear memory after the call. Linear memory never shrinks, so this is its
+    /// peak.
     pub memory_bytes: u64,
 }
 
-/// A compiled module. Each call gets a new instance, as in policy-server. Several threads can call it at the same
-/// time.
+/// A compiled module. Each call gets a new instance, as in policy-server. Several threads can call
+/// it at the same time.
 pub struct Module(InstancePre<Guest>);
 
 /// More fuel than any call needs. wasmtime counts fuel with signed numbers.
@@ -112,7 +114,8 @@ impl Module {
     }
 }
 
-/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes too.
+/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes
+/// too.
 fn configuration() -> Config {
     let mut config = Config::new();
     config
@@ -236,7 +239,8 @@ fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Returns whether the host call succeeded. waPC's first text, the binding, means nothing to Kubewarden.
+/// Returns whether the host call succeeded. waPC's first text, the binding, means nothing to
+/// Kubewarden.
 #[allow(clippy::too_many_arguments)] // waPC's signature
 fn answer_host_call(
     mut guest: Caller<'_, Guest>,

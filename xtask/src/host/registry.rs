@@ -1,5 +1,5 @@
-//! Which of a policy's host calls are answered: the log, and the questions to registries, if they are granted.
-//! Every other call is refused, in the words of Kubewarden's hosts.
+//! Which of a policy's host calls are answered: the log, and the questions to registries, if they
+//! are granted. Every other call is refused, in the words of Kubewarden's hosts.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use super::module::{Capabilities, HostCall};
 
 /// Answers questions about images.
 pub trait Registry: Send + Sync {
-    /// The digest of an image, as `{"digest":"sha256:..."}`. The image is written as the policy wrote it.
+    /// The digest of an image, as `{"digest":"sha256:..."}`. The image is written as the policy
+    /// wrote it.
     ///
     /// # Errors
     /// The reason why there is no answer.

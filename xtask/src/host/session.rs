@@ -34,7 +34,8 @@ enum RecordedAnswer {
     Error { message: String },
 }
 
-/// A recorded session that takes the place of the registries. It answers questions only in their recorded order.
+/// A recorded session that takes the place of the registries. It answers questions only in their
+/// recorded order.
 pub struct Session(Mutex<VecDeque<Entry>>);
 
 impl Session {

@@ -1,5 +1,5 @@
-//! The containers that service meshes inject. The images have the names that the meshes use, because some
-//! example settings name these images in `exempt.images`.
+//! The containers that service meshes inject. The images have the names that the meshes use,
+//! because some example settings name these images in `exempt.images`.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,14 @@ use crate::json::{all_of, list_mut};
 /// A position of a mesh's proxy in a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mesh {
-    /// The proxy is a native sidecar: the second init container, after the mesh's own one (istio/istio
-    /// `pkg/kube/inject/webhook.go:809-816`, linkerd/linkerd2 `charts/patch/templates/patch.json:11`).
+    /// The proxy is a native sidecar: the second init container, after the mesh's own one
+    /// (istio/istio `pkg/kube/inject/webhook.go:809-816`, linkerd/linkerd2
+    /// `charts/patch/templates/patch.json:11`).
     NativeSidecar,
     /// The proxy is the last app container (istio/istio `pkg/kube/inject/webhook.go:800`).
     LastContainer,
-    /// The proxy is the first app container (linkerd/linkerd2 `charts/patch/templates/patch.json:137-138`).
+    /// The proxy is the first app container (linkerd/linkerd2
+    /// `charts/patch/templates/patch.json:137-138`).
     FirstContainer,
 }
 
@@ -25,8 +27,9 @@ impl Mesh {
         Self::FirstContainer,
     ];
 
-    /// Injects an init container and a proxy into a Pod. A Pod with such a proxy is not changed, nor is a Pod
-    /// on the host's network. A Windows Pod is not changed either, because the proxies are programs for Linux.
+    /// Injects an init container and a proxy into a Pod. A Pod with such a proxy is not changed,
+    /// nor is a Pod on the host's network. A Windows Pod is not changed either, because the proxies
+    /// are programs for Linux.
     pub fn inject(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         let (mesh, image) = match self {

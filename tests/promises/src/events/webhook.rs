@@ -1,4 +1,5 @@
-//! Webhooks of other projects. They change a Pod after this policy in mode `Fix`, and before a second policy.
+//! Webhooks of other projects. They change a Pod after this policy in mode `Fix`, and before a
+//! second policy.
 
 use serde_json::{Value, json};
 
@@ -14,13 +15,16 @@ pub enum Webhook {
     /// A webhook injects an init container before all others. Vault's agent injector does this with
     /// `vault.hashicorp.com/agent-init-first`.
     InitContainerInjected,
-    /// A webhook writes the Pod with older types, which don't have `volumes[].image`. The API server
-    /// makes an `emptyDir` of each such volume. Kubewarden's container-resources-policy does this.
+    /// A webhook writes the Pod with older types, which don't have `volumes[].image`. The API
+    /// server makes an `emptyDir` of each such volume. Kubewarden's container-resources-policy does
+    /// this.
     VolumeImagesDropped,
-    /// The images of containers and init containers get their digests, and the images of volumes don't.
-    /// Kubewarden's verify-image-signatures does this (`add_digest_if_not_present` in its `src/lib.rs`).
+    /// The images of containers and init containers get their digests, and the images of volumes
+    /// don't. Kubewarden's verify-image-signatures does this (`add_digest_if_not_present` in its
+    /// `src/lib.rs`).
     DigestsPinned,
-    /// The images of containers get another registry. The images of init containers and volumes don't.
+    /// The images of containers get another registry. The images of init containers and volumes
+    /// don't.
     RegistriesRenamed,
 }
 

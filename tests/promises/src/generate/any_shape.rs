@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::Source;
 
-/// Returns a value in which these random bytes replace some values, at any depth, by values of other
-/// types.
+/// Returns a value in which these random bytes replace some values, at any depth, by values of
+/// other types.
 #[must_use]
 pub fn any_shape(value: &Value, bytes: &[u8]) -> Value {
     let mut value = value.clone();

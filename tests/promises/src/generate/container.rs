@@ -69,8 +69,8 @@ impl Source<'_> {
         if let Some(policy) = policy {
             container["imagePullPolicy"] = policy;
         }
-        // When no random bytes are left, `chance` returns false. The condition is negated, so that the
-        // container has a command in this case too, as most checks do.
+        // When no random bytes are left, `chance` returns false. The condition is negated, so that
+        // the container has a command in this case too, as most checks do.
         if !self.chance(1, 5)? {
             container["command"] = json!(["/tools/true"]);
         }
@@ -109,8 +109,8 @@ impl Source<'_> {
         ];
         self.sometimes(3, container, "resources", &amounts)?;
         if self.chance(1, 6)? {
-            // The kubelet expands `$(TOKEN)` in arguments. If *missing-check* copies these arguments into
-            // an added check, the added check needs the variable too.
+            // The kubelet expands `$(TOKEN)` in arguments. If *missing-check* copies these
+            // arguments into an added check, the added check needs the variable too.
             container["env"] = json!([{"name": "TOKEN", "value": SECRET}]);
             container["args"] = json!(["--token=$(TOKEN)"]);
         }

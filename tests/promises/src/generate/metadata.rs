@@ -69,7 +69,8 @@ impl Source<'_> {
         Ok(name.map(|name| (key(name), "runtime/default".into())))
     }
 
-    /// Returns a text for the annotation of the record. This policy would not write most of these texts.
+    /// Returns a text for the annotation of the record. This policy would not write most of these
+    /// texts.
     fn record(&mut self) -> Result<String> {
         let entry = json!({
             "path": "spec.containers[0].imagePullPolicy", "container": self.word(APPS)?,

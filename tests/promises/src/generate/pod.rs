@@ -68,8 +68,8 @@ impl Source<'_> {
         Ok(spec)
     }
 
-    /// Adds app containers with an image of their own: so many that not all of them can be looked up, or that
-    /// the checks for them have more than 1 MiB together.
+    /// Adds app containers with an image of their own: so many that not all of them can be looked
+    /// up, or that the checks for them have more than 1 MiB together.
     fn many_images(&mut self, spec: &mut Value) -> Result<()> {
         let count = *self.0.choose(&[18, 19, 20, 21, 25, 300])?;
         let registry = self.pick(&["r.example.com", "ghcr.io"])?;
@@ -146,8 +146,8 @@ impl Source<'_> {
         Ok(volume)
     }
 
-    /// Returns the volume of a block device, and adds the device to at most one container. The device's
-    /// path may be the mount path of a check volume.
+    /// Returns the volume of a block device, and adds the device to at most one container. The
+    /// device's path may be the mount path of a check volume.
     fn device(&mut self, inits: &mut [Value], containers: &mut [Value]) -> Result<Value> {
         let path = self.pick(&["/dev/xvda", "/.imagecheck/imagecheck-0"])?;
         let device = json!({"name": "disk", "devicePath": path});

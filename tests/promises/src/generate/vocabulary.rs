@@ -1,9 +1,10 @@
-//! The names, images and patterns of random cases. There are few of them, so that a case often contains the same
-//! name twice. A list is one text with a word for each entry.
+//! The names, images and patterns of random cases. There are few of them, so that a case often
+//! contains the same name twice. A list is one text with a word for each entry.
 
 use crate::answers::ANSWERED_DIGESTS;
 
-/// The valid digests in references: `ANSWERED_DIGESTS`, and a digest that no registry answers for a tag.
+/// The valid digests in references: `ANSWERED_DIGESTS`, and a digest that no registry answers for a
+/// tag.
 pub(super) const DIGESTS: [&str; 4] = [
     ANSWERED_DIGESTS[0],
     ANSWERED_DIGESTS[1],
@@ -42,7 +43,8 @@ pub(super) const IMAGE_IDS: [&str; 4] = [
     "sha256:xyz",
     "docker.io/library/sha256:abc",
 ];
-/// The parts of image patterns: a host (or none), a repository, a tag. Any host fits any repository and any tag.
+/// The parts of image patterns: a host (or none), a repository, a tag. Any host fits any repository
+/// and any tag.
 pub(super) const PATTERN_HOSTS: &str = "docker.io/ docker.i?/ *.io/ index.docker.io/ \
     registry-1.docker.io:443/ */ *:443/ *:05000/ *:*/ r.example.com/ R.Example.com:0443/ \
     r.example.com:5000/ r.example.com:05000/ r.example.com:*/ *.example.com/ *.example.com:443/ \

@@ -33,8 +33,8 @@ pub(super) const PROMISES: [OfAnswer; 9] = [
 /// The largest size of the record and of an audit annotation, in bytes.
 pub(super) const LIST_BYTES: usize = 16 * 1024;
 
-/// Phrases by which GitLab Runner, Argo or Jenkins would mistake a rejection for a network error or a full
-/// quota, and retry.
+/// Phrases by which GitLab Runner, Argo or Jenkins would mistake a rejection for a network error or
+/// a full quota, and retry.
 static RETRIED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         "(?i)error dialing backend|TLS handshake timeout|connection timed out|Timeout occurred|",
@@ -64,8 +64,8 @@ fn accepts_or_says_why_not(answered: &Answered) -> Kept {
     hold(is_right, || answered.observed.told())
 }
 
-/// A rejection at UPDATE has the code 400. A rejection at CREATE without any lookup has the code 422. Every
-/// other rejection has one of the two.
+/// A rejection at UPDATE has the code 400. A rejection at CREATE without any lookup has the code
+/// 422. Every other rejection has one of the two.
 fn has_the_right_code(answered: &Answered) -> Kept {
     let (request, answer) = (&answered.case.request, &answered.observed.answer);
     let is_permanent = answered.observed.calls.is_empty() && request["object"].is_object();
@@ -96,8 +96,8 @@ fn shows_no_control_characters(answered: &Answered) -> Kept {
     hold(wrong.is_none(), || format!("{wrong:?}"))
 }
 
-/// Secrets are the values of environment variables, arguments, and the errors of the host. No part of an answer
-/// has them, except the changed object.
+/// Secrets are the values of environment variables, arguments, and the errors of the host. No part
+/// of an answer has them, except the changed object.
 fn shows_no_secret(answered: &Answered) -> Kept {
     let told = answered.observed.told();
     hold(!told.contains(SECRET), || told)
@@ -108,7 +108,8 @@ fn is_not_retried(answered: &Answered) -> Kept {
     hold(wrong.is_none(), || format!("{wrong:?}"))
 }
 
-/// An audit annotation is a JSON list with at least one entry, in the order of the Pod or of the images.
+/// An audit annotation is a JSON list with at least one entry, in the order of the Pod or of the
+/// images.
 fn is_short_and_sorted(answered: &Answered) -> Kept {
     let annotations = answered.observed.answer["audit_annotations"].as_object();
     for (name, annotation) in annotations.into_iter().flatten() {
@@ -136,7 +137,8 @@ fn sort_key(entry: &Value) -> (Option<usize>, Option<usize>, String) {
     (list, index, String::new())
 }
 
-/// The table *Requests* says which requests are accepted untouched. Nobody is told anything about them.
+/// The table *Requests* says which requests are accepted untouched. Nobody is told anything about
+/// them.
 fn is_left_alone(answered: &Answered) -> Kept {
     if !is_untouched(&answered.case.request, answered.settings()) {
         return Ok(());
@@ -161,8 +163,9 @@ fn is_left_alone(answered: &Answered) -> Kept {
     })
 }
 
-/// Only mode `Fix` changes anything, and only in Pods. At an UPDATE of a Pod only images of containers that got
-/// another image may change, and at `ephemeralcontainers` only containers that are new.
+/// Only mode `Fix` changes anything, and only in Pods. At an UPDATE of a Pod only images of
+/// containers that got another image may change, and at `ephemeralcontainers` only containers that
+/// are new.
 fn changes_only_what_is_new(answered: &Answered) -> Kept {
     let (request, answer) = (&answered.case.request, &answered.observed.answer);
     let changed = &answer["mutated_object"];

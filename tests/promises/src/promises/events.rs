@@ -12,8 +12,8 @@ use crate::requests::{claims_to_be_mirror, has_controller};
 use crate::settings::Settings;
 use crate::words::{Place, Pod};
 
-/// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's images: see
-/// docs/your-own-checks.md.
+/// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's
+/// images: see docs/your-own-checks.md.
 pub(super) fn prepare(settings: &mut Value, event: Event) {
     if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
         let mut patterns = Settings(settings).list("exempt.images");
@@ -41,10 +41,10 @@ pub(super) fn check(story: &Story, event: Event) {
     }
 }
 
-/// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it refuses
-/// the request's Pod after the same change. A second policy accepts what a mesh injects. After another
-/// webhook, it accepts the Pod, or its message names what this webhook changed. If `Fix` runs again after a
-/// mesh, it adds no second check for an image.
+/// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it
+/// refuses the request's Pod after the same change. A second policy accepts what a mesh injects.
+/// After another webhook, it accepts the Pod, or its message names what this webhook changed. If
+/// `Fix` runs again after a mesh, it adds no second check for an image.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let Some(repaired) = story.repaired() else {
         return Ok(());
@@ -63,8 +63,8 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let second = story.run(request.clone(), &second_policy())?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
-    // With volumes as checks, an injected init container can take the place of the first one, which needs
-    // no check. Then the author's own containers need checks too.
+    // With volumes as checks, an injected init container can take the place of the first one, which
+    // needs no check. Then the author's own containers need checks too.
     let moves_first = webhook == Webhook::InitContainerInjected && story.settings().as_volumes();
     let is_named = names.iter().any(|name| message.contains(name));
     let may_reject = !matches!(webhook, Webhook::Mesh(_)) && (is_named || moves_first);
@@ -106,8 +106,8 @@ fn differing<'v>(before: &'v Value, after: &'v Value) -> BTreeSet<&'v str> {
     names
 }
 
-/// The plugin `AlwaysPullImages` raises all pull policies before and after `Fix`. A second policy accepts the result,
-/// unless the settings forbid `Always`.
+/// The plugin `AlwaysPullImages` raises all pull policies before and after `Fix`. A second policy
+/// accepts the result, unless the settings forbid `Always`.
 fn raised_after(story: &Story) -> Kept {
     let forbids = !story.settings().list("images.forbidAlways").is_empty();
     let Some(mut object) = story.repaired().filter(|_| !forbids) else {
@@ -124,8 +124,8 @@ fn living_pod(story: &Story) -> Option<Value> {
     story.repaired().filter(|pod| !claims_to_be_mirror(pod))
 }
 
-/// A debug container is accepted, unless no pull policy of its image would be allowed. The other entries keep their
-/// values. A second policy accepts the result.
+/// A debug container is accepted, unless no pull policy of its image would be allowed. The other
+/// entries keep their values. A second policy accepts the result.
 fn debug(story: &Story) -> Kept {
     let Some(stored) = living_pod(story) else {
         return Ok(());
@@ -156,8 +156,8 @@ fn debug(story: &Story) -> Kept {
     Ok(())
 }
 
-/// If `kubectl set image` is accepted, only images differ from the stored Pod. Each container has the requested
-/// image, which may have got a digest. A second policy accepts the request too.
+/// If `kubectl set image` is accepted, only images differ from the stored Pod. Each container has
+/// the requested image, which may have got a digest. A second policy accepts the request too.
 fn set_image(story: &Story) -> Kept {
     let Some(stored) = living_pod(story) else {
         return Ok(());
@@ -192,8 +192,8 @@ fn without_images(spec: &Value) -> Value {
     spec
 }
 
-/// An audit of the running Pod accepts what was admitted. A Pod that `Fix` or `Reject` accepted is audited in
-/// `Reject`, and a Pod that `Warn` accepted in `Warn`.
+/// An audit of the running Pod accepts what was admitted. A Pod that `Fix` or `Reject` accepted is
+/// audited in `Reject`, and a Pod that `Warn` accepted in `Warn`.
 fn audited(story: &Story) -> Kept {
     let Some(stored) = story.stored().filter(|_| story.is_bounded()) else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Promises about findings that follow from the request and the settings alone, and about what is told of all
-//! findings.
+//! Promises about findings that follow from the request and the settings alone, and about what is
+//! told of all findings.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,8 @@ pub(super) const PROMISES: [OfAnswer; 3] = [
     ("each-finding-is-told", tells_each_finding),
 ];
 
-/// The Pod of a request that creates a Pod, if it is examined. Its object has to have the shape of a Pod.
+/// The Pod of a request that creates a Pod, if it is examined. Its object has to have the shape of
+/// a Pod.
 fn created_pod<'a>(answered: &'a Answered) -> Option<Pod<'a>> {
     let request = &answered.case.request;
     let settings = answered.settings();
@@ -30,7 +31,8 @@ fn created_pod<'a>(answered: &'a Answered) -> Option<Pod<'a>> {
     is_examined.then(|| Pod::read(&request["object"]["spec"], settings))
 }
 
-/// Checks that a rule has findings about exactly these places. Entries that did not fit are missing in the list.
+/// Checks that a rule has findings about exactly these places. Entries that did not fit are missing
+/// in the list.
 fn finds_exactly(answered: &Answered, rule: &str, places: &[&Place]) -> Kept {
     let findings = answered.observed.list("findings");
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
@@ -85,8 +87,8 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
     )
 }
 
-/// In modes `Reject` and `Warn`, the message of a rejection or a warning names the container and the image of each
-/// finding, if they are written in ordinary letters.
+/// In modes `Reject` and `Warn`, the message of a rejection or a warning names the container and
+/// the image of each finding, if they are written in ordinary letters.
 fn tells_each_finding(answered: &Answered) -> Kept {
     let observed = answered.observed;
     if answered.settings().mode() == "Fix" || observed.warnings().len() == 10 {
@@ -107,7 +109,7 @@ fn tells_each_finding(answered: &Answered) -> Kept {
         !parts.into_iter().map(text).all(is_said)
     });
     // A long message counts its last sentences.
-    let is_counted = message.contains(" more finding");
+    let is_counted = message.contains(" more");
     hold(untold.is_none() || is_counted, || {
         format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told())
     })

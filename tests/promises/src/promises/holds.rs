@@ -48,8 +48,8 @@ fn never_is_forbidden(repaired: &Repaired) -> Kept {
     }))
 }
 
-/// In a Pod with image checks, no container asks the registry again for an image that *pull-once* says
-/// is pulled.
+/// In a Pod with image checks, no container asks the registry again for an image that *pull-once*
+/// says is pulled.
 fn nothing_is_pulled_twice(repaired: &Repaired) -> Kept {
     let (pod, settings) = (&repaired.new, repaired.settings());
     if !pod.has_checks() {

@@ -53,8 +53,8 @@ pub(super) fn is_looked_up(settings: Settings<'_>, image: &str) -> bool {
         && !settings.matches("registry.skipImages", image)
 }
 
-/// Each repository that is asked for belongs to an image of the Pod that is not exempt, and that the
-/// settings look up. Only `Verify` asks for digests.
+/// Each repository that is asked for belongs to an image of the Pod that is not exempt, and that
+/// the settings look up. Only `Verify` asks for digests.
 fn asks_only_named_registries(answered: &Answered) -> Kept {
     let (request, settings) = (&answered.case.request, answered.settings());
     let template = template_path(request).unwrap_or_default();
@@ -76,8 +76,8 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an image, it also
-/// asks if the stored image had a digest.)
+/// `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an image, it
+/// also asks if the stored image had a digest.)
 fn asks_only_for_always(answered: &Answered) -> Kept {
     let (request, settings) = (&answered.case.request, answered.settings());
     if settings.lookup() != "PinAlways" || request["operation"] == "UPDATE" {
@@ -125,8 +125,8 @@ fn asks_again_only_who_answers(answered: &Answered) -> Kept {
     Ok(())
 }
 
-/// A lookup that failed is in the audit annotation, and a warning or the message of a rejection tells
-/// it.
+/// A lookup that failed is in the audit annotation, and a warning or the message of a rejection
+/// tells it.
 fn tells_failed_lookups(answered: &Answered) -> Kept {
     let observed = answered.observed;
     let failed = |image: &&String| answered.case.answers.digest(image).is_err();

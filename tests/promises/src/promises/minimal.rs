@@ -1,5 +1,6 @@
-//! Repairs are minimal: a repair changes only the fields that docs/rules.md names. Every other field keeps
-//! its value, even if no Kubernetes library knows the field. The entries of a list keep their order.
+//! Repairs are minimal: a repair changes only the fields that docs/rules.md names. Every other
+//! field keeps its value, even if no Kubernetes library knows the field. The entries of a list keep
+//! their order.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,8 @@ use super::{Kept, RECORD, Repaired, WARNINGS, hold};
 use crate::json::{LISTS, elements, named, text};
 use crate::settings::Settings;
 
-/// Only the fields that a repair may change differ between the Pod that came in and the Pod that was returned.
+/// Only the fields that a repair may change differ between the Pod that came in and the Pod that
+/// was returned.
 pub(super) fn only_repairs_change(repaired: &Repaired) -> Kept {
     let [mut before, mut after] = [repaired.before, repaired.after].map(without_record);
     let [mut old, mut new] = [&mut before, &mut after].map(|pod| pod["spec"].take());
@@ -23,8 +25,8 @@ pub(super) fn only_repairs_change(repaired: &Repaired) -> Kept {
     })
 }
 
-/// Returns an object without its record and its warnings. `annotations` and `metadata` are left out if nothing else is in
-/// them, because writing a record may have created them.
+/// Returns an object without its record and its warnings. `annotations` and `metadata` are left out
+/// if nothing else is in them, because writing a record may have created them.
 fn without_record(object: &Value) -> Value {
     let mut object = object.clone();
     for (pointer, key) in [

@@ -1,5 +1,5 @@
-//! The record lists exactly the differences between the Pod that came in and the Pod that `Fix` returned, as far
-//! as 16 KiB go. An earlier record's entries stay behind the new ones.
+//! The record lists exactly the differences between the Pod that came in and the Pod that `Fix`
+//! returned, as far as 16 KiB go. An earlier record's entries stay behind the new ones.
 
 use serde_json::{Value, json};
 

@@ -57,8 +57,8 @@ impl Repaired<'_> {
             && old.pull_policy == PullPolicy::IfNotPresent
     }
 
-    /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images pull
-    /// with the cached image.
+    /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images
+    /// pull with the cached image.
     fn has_all_lookups(&self) -> bool {
         self.observed
             .list("lookups")
@@ -66,8 +66,8 @@ impl Repaired<'_> {
             .all(|lookup| lookup["more"].is_null())
     }
 
-    /// Whether a lookup of this image failed, with this action if one is given. The answer shows long
-    /// images without their middle.
+    /// Whether a lookup of this image failed, with this action if one is given. The answer shows
+    /// long images without their middle.
     fn failed_with(&self, action: Option<&str>, place: &Place) -> bool {
         let image = shared_name(place.image).unwrap_or_default();
         let is_image = |shown: &str| match shown.split_once("...") {
@@ -156,7 +156,8 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// An image check is as strong as everything with its image that starts after it, other checks apart.
+/// An image check is as strong as everything with its image that starts after it, other checks
+/// apart.
 fn checks_are_strong(repaired: &Repaired) -> Kept {
     let mut places = repaired.new.places.iter();
     let weak = places.find(|place| repaired.demanded(place) > Some(place.pull_policy));
@@ -165,8 +166,8 @@ fn checks_are_strong(repaired: &Repaired) -> Kept {
     })
 }
 
-/// An image that differs has got the digest that its registry answered for its tag. A pinned place pulls with
-/// `Always` exactly if `requireAlways` says so.
+/// An image that differs has got the digest that its registry answered for its tag. A pinned place
+/// pulls with `Always` exactly if `requireAlways` says so.
 fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
     for (old, new) in repaired.pairs().filter(|(old, new)| old.image != new.image) {
         let Some(reference) = Reference::parse(old.image) else {
@@ -240,8 +241,8 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// A check is stale if no place that is no image check has its image, neither as it came in nor now. Of a
-/// check with a tag and a digest, no place has the tag either.
+/// A check is stale if no place that is no image check has its image, neither as it came in nor
+/// now. Of a check with a tag and a digest, no place has the tag either.
 fn finds_stale_checks(repaired: &Repaired) -> Kept {
     let findings = repaired.observed.list("findings");
     let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());

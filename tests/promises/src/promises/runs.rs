@@ -1,5 +1,5 @@
-//! Promises about several answers to the same request: in other modes, for the object that `Fix` returned, for a
-//! second policy, and for a workload that makes such Pods.
+//! Promises about several answers to the same request: in other modes, for the object that `Fix`
+//! returned, for a second policy, and for a workload that makes such Pods.
 
 use std::collections::BTreeSet;
 
@@ -56,8 +56,8 @@ fn modes_agree(story: &Story) -> Kept {
     })
 }
 
-/// Mode `Fix` accepts its own output, does not change it, and finds nothing that it would have to repair: a rule that
-/// has changed something leaves nothing to change.
+/// Mode `Fix` accepts its own output, does not change it, and finds nothing that it would have to
+/// repair: a rule that has changed something leaves nothing to change.
 fn second_run_changes_nothing(story: &Story) -> Kept {
     let Some(object) = story.repaired().filter(|_| story.is_bounded()) else {
         return Ok(());
@@ -91,8 +91,9 @@ fn second_policy_accepts_it(story: &Story) -> Kept {
     Ok(())
 }
 
-/// With `templates: Reject`, a pod template is rejected exactly if its Pod would be rejected, and with `Warn` it is
-/// warned of this. It has the findings of its Pod. There is no warning of what `Fix` repairs in the Pod.
+/// With `templates: Reject`, a pod template is rejected exactly if its Pod would be rejected, and
+/// with `Warn` it is warned of this. It has the findings of its Pod. There is no warning of what
+/// `Fix` repairs in the Pod.
 fn template_is_told(story: &Story) -> Kept {
     let settings = story.settings();
     let template = template_path(&story.case.request)
@@ -151,8 +152,9 @@ fn template_is_told(story: &Story) -> Kept {
     Ok(())
 }
 
-/// The Pod that a workload makes of its template. `None` if the template has another shape than a Pod. An empty
-/// image in a template is left to the API server, so such a template has no Pod either.
+/// The Pod that a workload makes of its template. `None` if the template has another shape than a
+/// Pod. An empty image in a template is left to the API server, so such a template has no Pod
+/// either.
 fn pod_of(workload: &Value, template: &Value) -> Option<Value> {
     let mut pod = template.clone();
     let spec = &template["spec"];

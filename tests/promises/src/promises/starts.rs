@@ -152,8 +152,8 @@ fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
     !place.is_exempt && !pod.is_check(place) && pod.checks_of(place).any(is_pulled)
 }
 
-/// Whether a place is work: an app container; if checks are image volumes, also an init container from
-/// the first one on, checks apart.
+/// Whether a place is work: an app container; if checks are image volumes, also an init container
+/// from the first one on, checks apart.
 fn is_work(pod: &Pod, place: &Place) -> bool {
     let first = pod
         .first_init_container()
@@ -166,8 +166,8 @@ fn is_work(pod: &Pod, place: &Place) -> bool {
     is_work && !place.is_exempt && !pod.is_check(place)
 }
 
-/// No container that is no image check, of whatever list, waits for its image while an image check of
-/// this image, after which it starts, has succeeded.
+/// No container that is no image check, of whatever list, waits for its image while an image check
+/// of this image, after which it starts, has succeeded.
 fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
     let mut waiting = result.waiting.iter();
     let waiting = waiting.find(|waiting| start.has_check[**waiting])?;
@@ -185,8 +185,8 @@ fn no_work_is_half_done(start: &Start<'_>, _: &World, result: &Started) -> Optio
     Some(format!("{started} started while {waiting} waits"))
 }
 
-/// If the whole Pod would have started as it came in, it starts. No container with `Always` gets an older image than it
-/// would have got.
+/// If the whole Pod would have started as it came in, it starts. No container with `Always` gets an
+/// older image than it would have got.
 fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
     if !start.is_as_before {
         return None;
@@ -203,8 +203,8 @@ fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Optio
     older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
 }
 
-/// No container that *pull-once* lowered waits for its own image, even if this image's registry is away
-/// from the end of the pull on that spared it.
+/// No container that *pull-once* lowered waits for its own image, even if this image's registry is
+/// away from the end of the pull on that spared it.
 fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
     let images: BTreeSet<usize> = start
         .lowered
@@ -229,7 +229,8 @@ fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) ->
     None
 }
 
-/// Under `PinAlways`, no Pod waits while registries are away that would not have waited as it came in.
+/// Under `PinAlways`, no Pod waits while registries are away that would not have waited as it came
+/// in.
 fn starts_without_registries(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
     let is_asked = start.pins_only_always && world.iter().all(|image| !image.is_in_registry);
     let waits = is_asked

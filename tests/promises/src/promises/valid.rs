@@ -1,15 +1,16 @@
-//! What an API server refuses, of all that an added check can do wrong in a random Pod. Only the rules that
-//! depend on the other entries of the Pod are here (`ValidatePodSpec` in `pkg/apis/core/validation/validation.go`
-//! of `kubernetes/kubernetes`): names and mount paths are unique, and a mounted volume exists. The cluster
-//! tests ask a real API server for all other rules.
+//! What an API server refuses, of all that an added check can do wrong in a random Pod. Only the
+//! rules that depend on the other entries of the Pod are here (`ValidatePodSpec` in
+//! `pkg/apis/core/validation/validation.go` of `kubernetes/kubernetes`): names and mount paths are
+//! unique, and a mounted volume exists. The cluster tests ask a real API server for all other
+//! rules.
 
 use serde_json::Value;
 
 use super::{Kept, Repaired, hold};
 use crate::json::{CONTAINER_LISTS, all_of, elements, text};
 
-/// If no name and no mount path of the request's Pod is used twice, and each mounted volume exists, this also
-/// holds for the Pod that `Fix` returned.
+/// If no name and no mount path of the request's Pod is used twice, and each mounted volume exists,
+/// this also holds for the Pod that `Fix` returned.
 pub(super) fn stays_valid(repaired: &Repaired) -> Kept {
     is_no_less_valid(repaired.before, repaired.after)
 }

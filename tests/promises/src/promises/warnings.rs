@@ -1,5 +1,5 @@
-//! What was found and not repaired is in the Pod's annotation `consistent-pull-policy/warnings`, as far as 16 KiB go. The
-//! sentences of an earlier installation stay before it.
+//! What was found and not repaired is in the Pod's annotation `consistent-pull-policy/warnings`, as
+//! far as 16 KiB go. The sentences of an earlier installation stay before it.
 
 use std::collections::BTreeSet;
 
@@ -47,8 +47,8 @@ pub(super) fn are_in_the_annotation(repaired: &Repaired) -> Kept {
     hold(is_right && has_each(repaired, &all), details)
 }
 
-/// Whether the sentences name the image of each missing check that was not added, of each stale check and of each lookup
-/// that failed, if it is written in ordinary letters.
+/// Whether the sentences name the image of each missing check that was not added, of each stale
+/// check and of each lookup that failed, if it is written in ordinary letters.
 fn has_each(repaired: &Repaired, sentences: &[String]) -> bool {
     let is_unrepaired = |finding: &&Value| match text(&finding["rule"]) {
         "missing-check" => finding["expected"] == "an image check",
