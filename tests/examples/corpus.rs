@@ -4,11 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use consistent_pull_policy::image::Reference;
 use consistent_pull_policy_promises::corpus::{create_request, fill_in_defaults, manifests};
 use serde_json::{Value, json};
 
-use super::admission::Registries;
 use super::files;
 
 /// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has
@@ -79,44 +77,24 @@ impl Node {
         }
     }
 
-    /// The registry of an image, if the node asks it.
-    fn asked(&self, image: &Value, pull_policy: &Value) -> Option<String> {
-        let image = image.as_str()?;
-        if pull_policy != "Always" && (pull_policy == "Never" || self.images.contains(image)) {
-            return None;
-        }
-        let repository = Reference::parse(image).ok()?.repository();
-        repository.split('/').next().map(str::to_owned)
-    }
-
-    /// The registries that a container's start asks: that of its own image, and those of the image
-    /// volumes that it mounts.
-    fn asked_by(&self, container: &Value, spec: &Value) -> BTreeSet<String> {
-        let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
-        let mounted: Vec<&str> = mounts.collect();
-        let is_mounted = |volume: &&Value| {
-            volume["name"]
-                .as_str()
-                .is_some_and(|name| mounted.contains(&name))
+    /// Whether the node asks the registry of an image.
+    fn asks(&self, image: &Value, pull_policy: &Value) -> bool {
+        let Some(image) = image.as_str() else {
+            return false;
         };
-        let volumes = elements(spec, "volumes")
-            .filter(is_mounted)
-            .map(|volume| &volume["image"]);
-        self.asked(&container["image"], &container["imagePullPolicy"])
-            .into_iter()
-            .chain(
-                volumes.filter_map(|image| self.asked(&image["reference"], &image["pullPolicy"])),
-            )
-            .collect()
+        pull_policy == "Always" || (pull_policy != "Never" && !self.images.contains(image))
     }
 
-    /// Whether a Pod doesn't start completely while these registries are away. A reboot of the node
+    /// Whether a Pod doesn't start completely while all registries are away. A reboot of the node
     /// starts init containers again, so it asks their registries again.
-    pub(super) fn waits(&self, object: &Value, registries: Registries) -> bool {
+    pub(super) fn waits(&self, object: &Value) -> bool {
         let spec = spec_of(object);
+        let mounts = || containers(spec).flat_map(|container| elements(container, "volumeMounts"));
+        let is_mounted = |volume: &Value| mounts().any(|mount| mount["name"] == volume["name"]);
+        let asks = |image: &Value| self.asks(&image["reference"], &image["pullPolicy"]);
         containers(spec)
-            .flat_map(|container| self.asked_by(container, spec))
-            .any(|registry| registries.lacks(&registry))
+            .any(|container| self.asks(&container["image"], &container["imagePullPolicy"]))
+            || elements(spec, "volumes").any(|volume| asks(&volume["image"]) && is_mounted(volume))
     }
 }
 

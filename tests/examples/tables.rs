@@ -117,28 +117,6 @@ impl Tables {
         pairs
     }
 
-    fn table_of_pairs(&self) -> String {
-        let pairs = self.pairs();
-        let conflicts = |one: &str, other: &str| {
-            let is_pair = |(a, b): (&str, &str)| (a, b) == (one, other) || (a, b) == (other, one);
-            let mut found = pairs.iter().filter(|(pair, _)| is_pair(**pair));
-            found.next().map(|(_, (_, conflicts))| *conflicts)
-        };
-        let files = || self.policies.iter().map(|policy| &*policy.file);
-        let rows = files().map(|file| {
-            let list = |belongs: fn(usize) -> bool| {
-                let is_listed = |other: &&str| conflicts(file, other).is_some_and(belongs);
-                files().filter(is_listed).collect::<Vec<_>>().join(", ")
-            };
-            vec![
-                file.to_owned(),
-                list(|conflicts| conflicts == 0),
-                list(|conflicts| conflicts > 0),
-            ]
-        });
-        table(&["file", "may stand beside", "must not stand beside"], rows)
-    }
-
     /// The pairs that must not stand together, for the chart and the page.
     fn file_of_pairs(&self) -> String {
         let pairs = self.pairs().into_iter();
@@ -180,11 +158,7 @@ impl Tables {
     /// The largest number of objects in which a container may run an old image because of the
     /// policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [
-            Registries::Up,
-            Registries::Down,
-            Registries::DockerHubLimited,
-        ];
+        let registries = [Registries::Up, Registries::Down];
         let is_old = |object: &Stored| may_run_an_old_image(&object.written, &object.now);
         let counts = registries.map(|registries| count(&self.stored(policy, registries), is_old));
         counts.into_iter().max().unwrap_or_default()
@@ -196,19 +170,18 @@ impl Tables {
             "objects",
             "policy server away",
             "wait while the registries are away",
-            "wait at Docker Hub's limit",
-            "wait after a reboot while the registries are away",
+            "after a reboot",
             "may run an old image",
         ];
         // How many objects wait on a node on which the same objects ran before: those of this file,
         // or as their authors wrote them.
-        let waiting = |policy, at_creation, at_start| {
+        let waiting = |policy, at_creation| {
             let objects = self.stored(policy, at_creation);
             let now = count(&objects, |object| {
-                Node::that_ran(&object.before).waits(&object.now, at_start)
+                Node::that_ran(&object.before).waits(&object.now)
             });
             let without = count(&objects, |object| {
-                Node::that_ran(&object.written).waits(&object.written, at_start)
+                Node::that_ran(&object.written).waits(&object.written)
             });
             if now == without {
                 now.to_string()
@@ -227,13 +200,8 @@ impl Tables {
                     "created as written"
                 }
                 .to_owned(),
-                waiting(policy, Registries::Down, Registries::Down),
-                waiting(
-                    policy,
-                    Registries::DockerHubLimited,
-                    Registries::DockerHubLimited,
-                ),
-                waiting(policy, Registries::Up, Registries::Down),
+                waiting(policy, Registries::Down),
+                waiting(policy, Registries::Up),
                 self.with_old_images(policy).to_string(),
             ]
         });
@@ -273,10 +241,7 @@ fn the_tables_are_up_to_date() {
     let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let mut readme = read("README.md");
     let tables = Tables::new();
-    for (name, table) in [
-        ("pairs", tables.table_of_pairs()),
-        ("incidents", tables.table_of_incidents()),
-    ] {
+    for (name, table) in [("incidents", tables.table_of_incidents())] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = readme.split_once(&start).expect("the start of a table");
         let (_, after) = rest
