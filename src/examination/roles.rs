@@ -76,8 +76,8 @@ fn mounting<'o>(containers: &[Place<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
         if container.start == Start::None {
             continue;
         }
-        for mount in &container.mounts {
-            let containers = mounting.entry(mount.volume).or_default();
+        for volume in &container.volumes {
+            let containers = mounting.entry(volume).or_default();
             // A container may mount a volume several times.
             if containers.last() != Some(&index) {
                 containers.push(index);

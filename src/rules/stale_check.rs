@@ -30,24 +30,25 @@ fn stale(examination: &Examination<'_>) -> Vec<usize> {
     if !examination.has_checks() {
         return stale;
     }
-    let (mut before, mut now): (BTreeSet<Cow<'_, str>>, BTreeSet<Cow<'_, str>>) =
-        Default::default();
+    let mut now: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     for place in &examination.places {
         if place.role != Role::Check {
-            before.insert(place.same_image_before());
             now.insert(place.same_image());
+            if place.is_changed() {
+                before.insert(place.same_image_before());
+            }
         }
     }
     for (index, place) in examination.places.iter().enumerate() {
         if place.role == Role::Check {
-            let image = place.same_image();
+            let (image, image_before) = (place.same_image(), place.same_image_before());
             // *registry* may have pinned the check, beside an exempt place that keeps its tag.
             let tag = image.split_once('@').map(|(tag, _)| tag);
-            let is_used = before.contains(&place.same_image_before())
-                || before.contains(&image)
-                || now.contains(&image)
-                || tag.is_some_and(|tag| now.contains(tag));
-            if !is_used {
+            let mut images = [&image, &image_before].into_iter();
+            if !images.any(|image| now.contains(image) || before.contains(image))
+                && !tag.is_some_and(|tag| now.contains(tag))
+            {
                 stale.push(index);
             }
         }

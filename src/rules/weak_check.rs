@@ -58,7 +58,17 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
 /// The checks that only app containers mount. After such a check start the app containers that
 /// mount it, and the volumes that only such containers mount.
 fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
-    let mut checks = BTreeMap::new();
+    let is_on_apps = |place: &Place<'_>| matches!(place.start, Start::VolumeOfApps { .. });
+    let checks = examination
+        .at(places)
+        .filter(|(_, place)| place.role == Role::Check);
+    let checks: BTreeMap<&str, (usize, &Place<'_>)> = checks
+        .filter(|(_, check)| is_on_apps(check))
+        .map(|(index, check)| (&*check.name, (index, check)))
+        .collect();
+    if checks.is_empty() {
+        return Vec::new();
+    }
     // The pulls, by the app containers that they start with. Many volumes can be on the same
     // containers.
     let mut pulls: BTreeMap<&[usize], Pull> = BTreeMap::new();
@@ -67,25 +77,22 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
             continue;
         };
         let apps = match place.start {
+            _ if place.role == Role::Check => continue,
             Start::App => std::slice::from_ref(index),
             Start::VolumeOfApps { .. } => &*place.mounted_by,
             _ => continue,
         };
-        if place.role == Role::Check {
-            checks.insert(&*place.name, (*index, place));
-        } else {
-            let pull = (place.policy.now, Reverse(*index));
-            let strongest = pulls.entry(apps).or_insert(pull);
-            *strongest = pull.max(*strongest);
-        }
+        let pull = (place.policy.now, Reverse(*index));
+        let strongest = pulls.entry(apps).or_insert(pull);
+        *strongest = pull.max(*strongest);
     }
     let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
     for (apps, pull) in pulls {
         let first = apps
             .first()
             .and_then(|index| examination.places.get(*index));
-        for mount in first.map_or(&[][..], |app| &app.mounts) {
-            let Some((check, volume)) = checks.get(mount.volume) else {
+        for volume in first.map_or(&[][..], |app| &app.volumes) {
+            let Some((check, volume)) = checks.get(volume) else {
                 continue;
             };
             let mut apps = apps.iter();
