@@ -90,9 +90,10 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
-# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
+# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`. IN is another
+# address of this test's images.
 manifest() {
-  jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
+  jq --null-input --arg name "$1" --arg places "$2" --arg in "${IN:-registry.test/$NS}" '
     def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
     {init: "initContainers", sidecar: "initContainers", app: "containers"} as $lists
     | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},

@@ -10,11 +10,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::FIRST;
 use super::admission::{Policy, Registries, admit};
-use super::corpus::{may_run_an_old_image, requests, waits};
-
-const FIRST: &str = "consistent-pull-policy-every-pod-volumes";
-const SECOND: &str = "consistent-pull-policy-second-policy";
+use super::corpus::{Node, may_run_an_old_image, requests};
 
 /// What the tables are made of.
 struct Tables {
@@ -39,6 +37,7 @@ impl Tables {
             let lists = [
                 ("images", "requireAlways"),
                 ("images", "forbidAlways"),
+                ("images", "preferAlways"),
                 ("registry", "images"),
             ];
             for (section, list) in lists {
@@ -73,19 +72,16 @@ impl Tables {
             .map(|sample| &sample.request)
     }
 
-    /// The policy, with its first policy if it is the second one: the second policy says something
-    /// only about Pods that its first policy has seen.
+    /// The policy, with its first policy if it is a second one: a second policy says something only
+    /// about Pods that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = self
-            .policies
+        let first = FIRST.iter().find(|(second, _)| policy.file == *second);
+        let is_first = |other: &&Policy| first.is_some_and(|(_, first)| other.file == *first);
+        self.policies
             .iter()
-            .find(|policy| policy.name == FIRST)
-            .expect("the first policy");
-        if policy.name == SECOND {
-            vec![first, policy]
-        } else {
-            vec![policy]
-        }
+            .filter(is_first)
+            .chain([policy])
+            .collect()
     }
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it,
@@ -156,9 +152,8 @@ impl Tables {
         title.to_owned() + &conflicts.map(line).collect::<String>()
     }
 
-    /// The objects that a policy accepts: as their authors wrote them, and as they are stored if
-    /// these registries are away at their creation.
-    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<(Value, Value)> {
+    /// The objects that a policy accepts, if these registries are away at their creation.
+    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<Stored> {
         let policies = self.with_first(policy);
         let mut objects = Vec::new();
         for request in self.selected(&[policy]) {
@@ -170,11 +165,14 @@ impl Tables {
                 "{} rejects while a registry is away",
                 policy.name
             );
-            objects.extend(
-                outcome
-                    .ok()
-                    .map(|object| (request["object"].clone(), object)),
-            );
+            if let (Ok(before), Ok(now)) = (in_health, outcome) {
+                let written = request["object"].clone();
+                objects.push(Stored {
+                    written,
+                    before,
+                    now,
+                });
+            }
         }
         objects
     }
@@ -187,8 +185,8 @@ impl Tables {
             Registries::Down,
             Registries::DockerHubLimited,
         ];
-        let counts = registries
-            .map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
+        let is_old = |object: &Stored| may_run_an_old_image(&object.written, &object.now);
+        let counts = registries.map(|registries| count(&self.stored(policy, registries), is_old));
         counts.into_iter().max().unwrap_or_default()
     }
 
@@ -202,11 +200,16 @@ impl Tables {
             "wait after a reboot while the registries are away",
             "may run an old image",
         ];
-        // How many objects wait on a node that has all of their images.
+        // How many objects wait on a node on which the same objects ran before: those of this file,
+        // or as their authors wrote them.
         let waiting = |policy, at_creation, at_start| {
             let objects = self.stored(policy, at_creation);
-            let now = count(&objects, |_, object| waits(object, at_start));
-            let without = count(&objects, |object, _| waits(object, at_start));
+            let now = count(&objects, |object| {
+                Node::that_ran(&object.before).waits(&object.now, at_start)
+            });
+            let without = count(&objects, |object| {
+                Node::that_ran(&object.written).waits(&object.written, at_start)
+            });
             if now == without {
                 now.to_string()
             } else {
@@ -238,11 +241,18 @@ impl Tables {
     }
 }
 
-fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
-    objects
-        .iter()
-        .filter(|(before, after)| belongs(before, after))
-        .count()
+/// An object that a policy accepts.
+struct Stored {
+    /// As its author wrote it.
+    written: Value,
+    /// As it was stored before, when the registries were there.
+    before: Value,
+    /// As it is stored now.
+    now: Value,
+}
+
+fn count(objects: &[Stored], belongs: impl Fn(&Stored) -> bool) -> usize {
+    objects.iter().filter(|object| belongs(object)).count()
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
