@@ -28,7 +28,7 @@ setup_suite() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
     # xtask pushes over HTTP to this machine alone.
     local=127.0.0.1:$((PORT + 2))
-    timeout 60 socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
+    timeout 600 socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
     "${CARGO_TARGET_DIR:-target}/xtask/xtask" push annotated-policy.wasm \
       "$(sed -n "s#^  module: registry://ghcr.io/#registry://$local/#p" examples/agent-stack-k8s.yaml)"
     kill "$!"
