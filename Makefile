@@ -178,11 +178,12 @@ site-build: setup-site annotated-policy.wasm tools ## Build the playground into 
 
 .PHONY: chart
 chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
+	@mkdir -p "$(TARGET_DIR)"
 	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
 	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .
 
-# The Helm repository is published with the page. Its addresses are absolute, because versions of Rancher resolve relative
-# addresses differently.
+# The Helm repository is published with the page. Its addresses are absolute, because versions of
+# Rancher resolve relative addresses differently.
 .PHONY: helm-repository
 helm-repository: setup-helm chart ## Write the Helm repository into site/dist/charts
 	@rm -rf site/dist/charts && mkdir -p site/dist/charts && mv $(POLICY)-*.tgz site/dist/charts

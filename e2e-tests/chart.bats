@@ -1,4 +1,5 @@
-# The Helm chart: what it renders, what it refuses, and what Rancher reads in it. cluster/operations.bats installs it.
+# The Helm chart: what it renders, what it refuses, and what Rancher reads in it.
+# cluster/operations.bats installs it.
 
 load lib
 
@@ -13,8 +14,8 @@ setup_file() {
 
 setup() { chart=$BATS_FILE_TMPDIR/consistent-pull-policy; }
 
-# objects [FILTER]: the manifests of the input after this filter for each, as JSON, sorted by kind. Without values, a
-# template renders nothing.
+# objects [FILTER]: the manifests of the input after this filter for each, as JSON, sorted by kind.
+# Without values, a template renders nothing.
 objects() { gojq --yaml-input --slurp --sort-keys "map(values | ${1:-.}) | sort_by(.kind)"; }
 
 # in_file EXAMPLE [FILTER]: the manifests of an example, with the tests' image of the policy server.
@@ -148,8 +149,8 @@ ROWS
 ROWS
 }
 
-# The module reads the settings of each example, and those of e2e-tests/rows with valid and wrong settings, laid over an
-# example's.
+# The module reads the settings of each example, and those of e2e-tests/rows with valid and wrong
+# settings, laid over an example's.
 @test "the module accepts all settings that the chart renders" {
   export chart
   check() { # <example> <values>

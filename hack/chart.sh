@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packs the Helm chart, which `helm install` and Rancher's UI read. It is made from chart/, examples/, questions-ui.yml,
-# monitoring/alerts.yaml, README.md and LICENSE. The file of the archive is named consistent-pull-policy-<version>.tgz.
+# Packs the Helm chart, which `helm install` and Rancher's UI read. It is made from chart/,
+# examples/, questions-ui.yml, monitoring/alerts.yaml, README.md and LICENSE. The file of the
+# archive is named consistent-pull-policy-<version>.tgz.
 #
 #   hack/chart.sh <values.schema.json> <folder of the archive>
 set -euo pipefail

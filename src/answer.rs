@@ -1,4 +1,5 @@
-//! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the object.
+//! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the
+//! object.
 
 mod audit_annotations;
 mod change;
@@ -16,14 +17,15 @@ use crate::examination::{Effect, Examination, Finding, Place};
 use crate::request::Operation;
 use crate::settings::{Mode, Templates};
 
-/// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl apply --force` and Flux's
-/// `force` answer 422 there by deleting the object.
+/// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl
+/// apply --force` and Flux's `force` answer 422 there by deleting the object.
 const BAD_REQUEST: u16 = 400;
-/// The status code of a rejection if trying again doesn't help. Controllers that know this code fail at once and show the
-/// message.
+/// The status code of a rejection if trying again doesn't help. Controllers that know this code
+/// fail at once and show the message.
 const UNPROCESSABLE_ENTITY: u16 = 422;
 
-/// A rejection. Its code is never 500, because an audit reads 500 as a failure of this policy itself.
+/// A rejection. Its code is never 500, because an audit reads 500 as a failure of this policy
+/// itself.
 #[derive(Debug)]
 pub(crate) struct Rejection {
     /// The message for people.

@@ -23,8 +23,9 @@ use crate::settings::{Action, Settings};
 
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
-/// The rules set the image and the pull policy that every place should have, and add findings with the
-/// reasons. The mode decides later what happens to the findings. So all modes compute the same outcome.
+/// The rules set the image and the pull policy that every place should have, and add findings with
+/// the reasons. The mode decides later what happens to the findings. So all modes compute the same
+/// outcome.
 pub(crate) struct Examination<'o> {
     pub(crate) request: &'o Request<'o>,
     /// The metadata of the Pod, or of the Pods that a pod template makes.
@@ -32,13 +33,13 @@ pub(crate) struct Examination<'o> {
     /// The Pod spec.
     pub(crate) spec: Spec<'o>,
     pub(crate) settings: &'o Settings,
-    /// The containers and image volumes: init containers, app containers, ephemeral containers, image
-    /// volumes, and then the checks that this policy adds.
+    /// The containers and image volumes: init containers, app containers, ephemeral containers,
+    /// image volumes, and then the checks that this policy adds.
     pub(crate) places: Vec<Place<'o>>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Findings<'o>,
-    /// The lookups that failed or were not made: the image as the host is asked for it and what was done
-    /// about it, and why there is no answer.
+    /// The lookups that failed or were not made: the image as the host is asked for it and what
+    /// was done about it, and why there is no answer.
     pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
     /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,
@@ -83,9 +84,9 @@ impl<'o> Examination<'o> {
         Ok(examination)
     }
 
-    /// At UPDATE of a Pod, only init containers and app containers with another image than the stored
-    /// one are examined, and pull policies are immutable. At UPDATE of `ephemeralcontainers`, only new
-    /// ephemeral containers are examined.
+    /// At UPDATE of a Pod, only init containers and app containers with another image than the
+    /// stored one are examined, and pull policies are immutable. At UPDATE of
+    /// `ephemeralcontainers`, only new ephemeral containers are examined.
     fn compare_with_stored(&mut self) {
         let operation = self.request.operation;
         let stored = stored_images(self.request);
@@ -114,8 +115,8 @@ impl<'o> Examination<'o> {
         self.places.iter().any(|place| place.role == Role::Check)
     }
 
-    /// The places that the rules after *invalid-image* examine, by their image: the images in the order
-    /// of their first places, each with the indexes of its places.
+    /// The places that the rules after *invalid-image* examine, by their image: the images in the
+    /// order of their first places, each with the indexes of its places.
     pub(crate) fn places_by_image(&self) -> Vec<Vec<usize>> {
         let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
         for (index, place) in self.places.iter().enumerate() {
@@ -138,7 +139,8 @@ impl<'o> Examination<'o> {
         indexes.iter().filter_map(place)
     }
 
-    /// The first init container: the first that is neither a native sidecar nor exempt. With its index.
+    /// The first init container: the first that is neither a native sidecar nor exempt. With its
+    /// index.
     pub(crate) fn first_init(&self) -> Option<(usize, &Place<'o>)> {
         let mut places = self.places.iter().enumerate();
         places.find(|(_, place)| place.ends() && place.role != Role::Exempt)
@@ -152,17 +154,25 @@ impl<'o> Examination<'o> {
         container.unwrap_or(place).shown_name()
     }
 
-    /// The index of a place in its list of the returned object. Added entries move those behind them.
+    /// The index of a place in its list of the returned object. Added entries move those behind
+    /// them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
-        match &self.additions {
-            Some(additions) if !place.is_added() => additions.moved(place.list, place.index),
-            _ => place.index,
+        let moved_by = match &self.additions {
+            Some(added) if added.list == place.list && added.first <= place.index => {
+                added.entries.len()
+            }
+            _ => 0,
+        };
+        if place.is_added() {
+            place.index
+        } else {
+            place.index.saturating_add(moved_by)
         }
     }
 }
 
-/// The images of the stored object's containers, by list and name. A container of a wrong shape is left
-/// out, so that it counts as new.
+/// The images of the stored object's containers, by list and name. A container of a wrong shape is
+/// left out, so that it counts as new.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
     let Some(spec) = request.stored.get("spec") else {

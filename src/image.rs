@@ -1,4 +1,5 @@
-//! Image references and pull policies, read as the kubelet reads them, and the patterns that name images.
+//! Image references and pull policies, read as the kubelet reads them, and the patterns that name
+//! images.
 
 mod pattern;
 mod pull_policy;

@@ -1,10 +1,10 @@
 //! Typed access to a tree of JSON values. A value of a wrong type is named by its path.
 
 use k8s_openapi::api::core::v1::Container;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// A value that is not as it has to be. The sentence about it shows no value, because the environment
-/// variables of a Pod may hold secrets.
+/// A value that is not as it has to be. The sentence about it shows no value, because the
+/// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wrong<'v> {
     /// The value. If a member is missing, the object.
@@ -36,8 +36,8 @@ impl<'v> Wrong<'v> {
         Self { value, problem }
     }
 
-    /// The sentence about the wrong value, with its path from `root` on. A value is found by where it lies
-    /// in the tree.
+    /// The sentence about the wrong value, with its path from `root` on. A value is found by where
+    /// it lies in the tree.
     pub(crate) fn sentence(&self, root: &Value) -> String {
         let mut path = "object".to_owned();
         add_path(root, self.value, &mut path);
@@ -83,14 +83,6 @@ pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Valu
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
-/// A member that an object must have.
-///
-/// # Errors
-/// `object` is no object, or the member is missing.
-pub(crate) fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, Wrong<'v>> {
-    member(object, key)?.ok_or(Wrong::lacks(object, key))
-}
-
 /// A member, as a function reads it. None if it is missing or `null`.
 ///
 /// # Errors
@@ -123,17 +115,6 @@ pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, 
     typed(object, key, "a boolean", Value::as_bool)
 }
 
-/// The members of a member that is an object. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is none.
-pub(crate) fn object<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v Map<String, Value>>, Wrong<'v>> {
-    typed(object, key, "an object", Value::as_object)
-}
-
 /// The elements of a member that is a list. Empty if it is missing or `null`.
 ///
 /// # Errors
@@ -143,8 +124,8 @@ pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wron
     Ok(list.map_or(&[], Vec::as_slice))
 }
 
-/// A member that is a string. None if it is anything else: the API server refuses such an object, or
-/// the value is not the author's.
+/// A member that is a string. None if it is anything else: the API server refuses such an object,
+/// or the value is not the author's.
 pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }

@@ -1,14 +1,15 @@
-//! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between image checks
-//! and the containers that they guard.
+//! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between
+//! image checks and the containers that they guard.
 //!
 //! The data moves in one direction:
 //!
 //! 1. [`request`] reads the admission request, and [`settings`] the settings.
-//! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in, and what
-//!    it should be.
-//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`] asks
-//!    registries for them.
-//! 4. [`answer`] writes the answer and the edits of the object, from the findings and the changed places.
+//! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in,
+//!    and what it should be.
+//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`]
+//!    asks registries for them.
+//! 4. [`answer`] writes the answer and the edits of the object, from the findings and the changed
+//!    places.
 //!
 //! This file registers the three functions that a waPC host calls.
 //!
@@ -39,8 +40,8 @@
 //! | finding | one thing that is wrong |
 //! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
 
-// A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and an audit
-// reports a failure of this policy. So no input may lead to a panic. A test may panic.
+// A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and
+// an audit reports a failure of this policy. So no input may lead to a panic. A test may panic.
 #![cfg_attr(
     not(test),
     deny(

@@ -8,10 +8,11 @@ pub(crate) use self::failure::{Class, Failure};
 pub(crate) use self::kubewarden::Host;
 pub(crate) use self::session::Session;
 
-/// A client of registries. In the module it is the host, with its capability `oci/v1/manifest_digest`.
+/// A client of registries. In the module it is the host, with its capability
+/// `oci/v1/manifest_digest`.
 pub trait Client {
-    /// The digest of the manifest, or of the index, behind an image reference. The host asks with a HEAD
-    /// request.
+    /// The digest of the manifest, or of the index, behind an image reference. The host asks with a
+    /// HEAD request.
     ///
     /// # Errors
     /// The host's own error text. It is classified and never shown.

@@ -1,9 +1,7 @@
 //! A Pod spec, as far as this policy reads it.
 
 mod list;
-mod mount;
 mod spec;
 
 pub(crate) use self::list::List;
-pub(crate) use self::mount::{Mount, mounts};
 pub(crate) use self::spec::Spec;

@@ -1,7 +1,7 @@
 //! The rules: in their order, and at which requests each of them runs.
 //!
-//! Each rule has its own file, with its condition, its reasons and its sentences. A rule works on the
-//! [`Examination`] that the rules before it have changed. No rule calls another rule.
+//! Each rule has its own file, with its condition, its reasons and its sentences. A rule works on
+//! the [`Examination`] that the rules before it have changed. No rule calls another rule.
 
 mod disallowed_policy;
 mod invalid_image;

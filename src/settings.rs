@@ -1,5 +1,5 @@
-//! The settings of this policy, as one tree of structs. The reader, the defaults, the paths of errors and the JSON
-//! Schema are made from these structs.
+//! The settings of this policy, as one tree of structs. The reader, the defaults, the paths of
+//! errors and the JSON Schema are made from these structs.
 //!
 //! A new setting is a new field here. Its doc comment is the description that an editor shows.
 
@@ -27,16 +27,17 @@ pub struct Settings {
     pub mode: Mode,
     /// How image checks are recognised, which images need one, and how missing checks are added.
     pub image_checks: ImageChecks,
-    /// Whether `Always` becomes `IfNotPresent` in a container whose image an init container has pulled with
-    /// `Always` before. This acts in mode `Fix`, in Pods that have or get image checks. `false` is right on
-    /// clusters that enforce `Always`, e.g. with the plugin `AlwaysPullImages`.
+    /// Whether `Always` becomes `IfNotPresent` in a container whose image an init container has
+    /// pulled with `Always` before. This acts in mode `Fix`, in Pods that have or get image
+    /// checks. `false` is right on clusters that enforce `Always`, e.g. with the plugin
+    /// `AlwaysPullImages`.
     pub pull_once: bool,
     /// The pull policies that are required or forbidden for some images.
     pub images: Images,
     /// Which images this policy looks up in their registries, and what follows from the answers.
     pub registry: Registry,
-    /// What the pod template of a Deployment, a Job or any other workload is told. A pod template is never changed.
-    /// The Pods of a workload are always examined when they are created.
+    /// What the pod template of a Deployment, a Job or any other workload is told. A pod template
+    /// is never changed. The Pods of a workload are always examined when they are created.
     pub templates: Templates,
     /// Containers and images that are never examined and never changed.
     pub exempt: Exempt,
@@ -46,7 +47,8 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
-    /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as mutating.
+    /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as
+    /// mutating.
     #[default]
     Fix,
     /// Rejects a request with a finding. No object is ever changed.
@@ -60,20 +62,21 @@ pub enum Mode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
-    /// Containers of these images pull with `Always`. This is for clusters with several tenants: each pull proves the
-    /// Pod's own credentials.
+    /// Containers of these images pull with `Always`. This is for clusters with several tenants:
+    /// each pull proves the Pod's own credentials.
     #[serde(deserialize_with = "value::strings")]
     pub require_always: Vec<Pattern>,
-    /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image has a digest. So they
-    /// start from the image that the registry has now. It is a preference: mode `Reject` only warns.
+    /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image
+    /// has a digest. So they start from the image that the registry has now. It is a
+    /// preference: mode `Reject` only warns.
     #[serde(deserialize_with = "value::strings")]
     pub prefer_always: Vec<Pattern>,
-    /// Containers of these images never pull with `Always`, so they start while a registry is away. Don't use this
-    /// together with the plugin `AlwaysPullImages`.
+    /// Containers of these images never pull with `Always`, so they start while a registry is
+    /// away. Don't use this together with the plugin `AlwaysPullImages`.
     #[serde(deserialize_with = "value::strings")]
     pub forbid_always: Vec<Pattern>,
-    /// Containers of these images may not pull with `Never`. There is no repair: the image that a node has under this
-    /// name may be another one than a registry's.
+    /// Containers of these images may not pull with `Never`. There is no repair: the image that a
+    /// node has under this name may be another one than a registry's.
     #[serde(deserialize_with = "value::strings")]
     pub forbid_never: Vec<Pattern>,
 }
@@ -96,8 +99,8 @@ pub enum Templates {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exempt {
-    /// Containers and image volumes with these names. Everybody who may create Pods can use such a name, so the key
-    /// `images` is safer.
+    /// Containers and image volumes with these names. Everybody who may create Pods can use such a
+    /// name, so the key `images` is safer.
     #[serde(deserialize_with = "value::strings")]
     pub containers: Vec<NamePattern>,
     /// Containers and image volumes with these images.
@@ -105,7 +108,8 @@ pub struct Exempt {
     pub images: Vec<Pattern>,
 }
 
-/// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any one character.
+/// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
+/// one character.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -162,8 +166,8 @@ impl Images {
 }
 
 impl Settings {
-    /// Reads the settings of a request. They were checked when this policy was loaded, so this function doesn't look for
-    /// settings that contradict each other.
+    /// Reads the settings of a request. They were checked when this policy was loaded, so this
+    /// function doesn't look for settings that contradict each other.
     ///
     /// # Errors
     /// The path of the first value that can't be read, and what is allowed there.
@@ -189,7 +193,8 @@ impl Settings {
         }
     }
 
-    /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc comments.
+    /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc
+    /// comments.
     #[cfg(feature = "schema")]
     pub fn schema() -> schemars::Schema {
         schemars::schema_for!(Settings)

@@ -1,7 +1,7 @@
 //! The texts of an object in sentences for people.
 //!
-//! Names, images and other texts of an object may have line breaks, or be very long. A sentence shows such a text only by
-//! [`shown`]. Only checked digests are shown as they are.
+//! Names, images and other texts of an object may have line breaks, or be very long. A sentence
+//! shows such a text only by [`shown`]. Only checked digests are shown as they are.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,10 @@ const ELLIPSIS: &str = "...";
 
 /// A text that this policy didn't write, as a sentence shows it.
 ///
-/// A text with more than 200 characters is cut in the middle. Then white space, control characters and format characters
-/// are escaped: `\u{20}`. So no text can form a phrase that a controller reads as a network error, for example
-/// `connection refused`, no text can break a line, and nobody overlooks a character or takes it for another one.
+/// A text with more than 200 characters is cut in the middle. Then white space, control characters
+/// and format characters are escaped: `\u{20}`. So no text can form a phrase that a controller
+/// reads as a network error, for example `connection refused`, no text can break a line, and nobody
+/// overlooks a character or takes it for another one.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
     let text = if is_long {

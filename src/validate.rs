@@ -1,4 +1,5 @@
-//! Turns a payload into an answer: reads the request, examines its object, runs the rules, and writes the answer.
+//! Turns a payload into an answer: reads the request, examines its object, runs the rules, and
+//! writes the answer.
 
 use std::mem::ManuallyDrop;
 
@@ -29,8 +30,8 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 
 /// The response to a request. None if it is accepted untouched.
 ///
-/// An instance of the module serves one request. So the trees of values are not freed, which would take a fifth of all
-/// instructions.
+/// An instance of the module serves one request. So the trees of values are not freed, which would
+/// take a fifth of all instructions.
 fn response(
     payload: &[u8],
     client: &mut dyn Client,

@@ -1,5 +1,5 @@
-//! The examples can be applied as they are, and the settings that a user can copy are valid: those of all examples, and
-//! those in README.md and docs.
+//! The examples can be applied as they are, and the settings that a user can copy are valid: those
+//! of all examples, and those in README.md and docs.
 
 mod admission;
 mod corpus;
@@ -182,8 +182,9 @@ fn pins(settings: &Value) -> bool {
         .any(|lookup| settings["registry"]["lookup"] == *lookup)
 }
 
-/// UPDATEs of Pods are registered only for settings that need them, and sent only if they change an image. Otherwise, while
-/// the policy server is away, no Pod could lose its finalizer. Nobody changes the images of a CI job's Pod.
+/// UPDATEs of Pods are registered only for settings that need them, and sent only if they change an
+/// image. Otherwise, while the policy server is away, no Pod could lose its finalizer. Nobody
+/// changes the images of a CI job's Pod.
 #[test]
 fn each_example_registers_only_what_it_acts_on() {
     let pinning = policy("pin-digests");
@@ -211,7 +212,8 @@ fn each_example_registers_only_what_it_acts_on() {
     }
 }
 
-/// A policy that selects more than one controller's Pods leaves `kube-system` out, so that the cluster can start.
+/// A policy that selects more than one controller's Pods leaves `kube-system` out, so that the
+/// cluster can start.
 #[test]
 fn no_example_acts_on_what_the_cluster_needs_to_start() {
     for policy in policies() {
@@ -224,7 +226,8 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
             is_for_one_controller(&policy) || leaves_out,
             "{name} acts in kube-system"
         );
-        // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its labels.
+        // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its
+        // labels.
         assert!(namespaces["matchLabels"].is_null(), "{name}");
     }
 }
@@ -277,8 +280,8 @@ fn no_example_makes_an_incident_larger() {
     }
 }
 
-/// Whether the policy is a second one: its settings have `mode: Reject` and `templates: "Off"`. The chart knows it by the
-/// same settings.
+/// Whether the policy is a second one: its settings have `mode: Reject` and `templates: "Off"`. The
+/// chart knows it by the same settings.
 fn is_second(policy: &Policy) -> bool {
     policy.spec["settings"]["mode"] == "Reject" && policy.spec["settings"]["templates"] == "Off"
 }
@@ -289,8 +292,8 @@ const FIRST: [(&str, &str); 2] = [
     ("second-policy", "every-pod-volumes"),
 ];
 
-/// A second policy has the selectors and the settings of its first one, apart from what an ordinary second installation
-/// needs.
+/// A second policy has the selectors and the settings of its first one, apart from what an ordinary
+/// second installation needs.
 #[test]
 fn each_second_policy_follows_its_first_one() {
     let seconds = policies().into_iter().filter(is_second);
@@ -316,7 +319,8 @@ fn each_second_policy_follows_its_first_one() {
     }
 }
 
-/// An `Always` that *preferred-policy* writes and that gets no digest would make a kubelet ask more than before.
+/// An `Always` that *preferred-policy* writes and that gets no digest would make a kubelet ask more
+/// than before.
 #[test]
 fn an_example_that_pins_what_it_prefers_prefers_nothing_else() {
     let mut count = 0;
@@ -332,9 +336,9 @@ fn an_example_that_pins_what_it_prefers_prefers_nothing_else() {
 }
 
 /// Whether the settings have a check template. The test fails if an added check would end a Pod's
-/// quality of service `Guaranteed`. Init containers count for this class, so a check's requests have
-/// to equal its limits. The template for agent-stack-k8s is the exception: it has the resources of
-/// the controller's own checks.
+/// quality of service `Guaranteed`. Init containers count for this class, so a check's requests
+/// have to equal its limits. The template for agent-stack-k8s is the exception: it has the
+/// resources of the controller's own checks.
 fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     let template = &settings["imageChecks"]["template"];
     if template.is_null() {
@@ -356,8 +360,8 @@ fn template_keeps_guaranteed_pods(settings: &Value, name: &str) -> bool {
     true
 }
 
-/// A check that agent-stack-k8s 0.47 made, from a captured request. The numbers in the names of checks
-/// are random, so the check is found by its image.
+/// A check that agent-stack-k8s 0.47 made, from a captured request. The numbers in the names of
+/// checks are random, so the check is found by its image.
 fn check_of_agent_stack() -> Value {
     let request = captured("agent-stack-0.47-real-weak-checks-pod-create");
     let containers = request["object"]["spec"]["initContainers"].as_array();
@@ -399,8 +403,9 @@ fn the_check_template_for_agent_stack_is_the_check_that_the_controller_makes() {
     );
 }
 
-/// A service mesh may add its containers before or after this policy runs. If the images of meshes are
-/// exempt, this order doesn't matter: this policy demands no check and no pin for these containers.
+/// A service mesh may add its containers before or after this policy runs. If the images of meshes
+/// are exempt, this order doesn't matter: this policy demands no check and no pin for these
+/// containers.
 #[test]
 fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     let mesh = [

@@ -1,5 +1,5 @@
-//! The JSON Schema of the settings, for the playground. This is an example of this policy's crate, because xtask is not
-//! compiled with the crate.
+//! The JSON Schema of the settings, for the playground. This is an example of this policy's crate,
+//! because xtask is not compiled with the crate.
 
 use consistent_pull_policy::settings::Settings;
 

@@ -1,5 +1,5 @@
-{{/* Checks of the whole settings: those that the schema of a part can't make. The module makes the same checks, but
-     only when a policy server starts with the settings. */}}
+{{/* Checks of the whole settings: those that the schema of a part can't make. The module makes the
+     same checks, but only when a policy server starts with the settings. */}}
 {{- define "consistent-pull-policy.check" }}
   {{- $problems := list }}
   {{- $imageChecks := .imageChecks | default dict }}
@@ -72,11 +72,15 @@
   {{- $repository := regexReplaceAll `:[^:/\]]*$` (trimPrefix (printf "%s/" $host) .) "" }}
   {{- $isRegistry := and (not $hasHost) (regexMatch `\.|^localhost$|^\[` $repository) }}
   {{- $wildcardHost := regexMatch `[*?]` $host | ternary $host "" }}
+  {{- $label := `[[:alnum:]]([[:alnum:]-]*[[:alnum:]])?` }}
+  {{- $isHost := regexMatch (printf `^(%s(\.%s)*|\[[[:xdigit:]:]+\])(:[0-9]+)?$` $label $label) $host }}
+  {{- $isPart := regexMatch `^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*$` $host }}
   {{- if regexMatch `[\s\v\x{85}\pZ]` . }}has white space
   {{- else if contains "@" . }}has a digest, which doesn't count: write {{ regexFind "^[^@]*" . }}
   {{- else if contains "://" . }}has a URL scheme: write the rest
   {{- else if regexMatch `//|/:|:/|^[/:]|[/:]$` . }}has an empty part: write registry/repository or registry/repository:tag
   {{- else if $isRegistry }}names a registry and no image: write {{ . }}/*
+  {{- else if and $hasHost (not (or $wildcardHost $isHost $isPart)) }}begins with neither a host nor a part of a repository: write registry/repository or registry/repository:tag
   {{- else if regexMatch `[A-Z]` (print $wildcardHost $repository) }}has upper case in its repository or beside a wildcard: write {{ lower . }}
   {{- end }}
 {{- end }}

@@ -18,13 +18,15 @@
   {{- if and $lookup (ne (toString $lookup) "Off") }}true{{ end }}
 {{- end }}
 
-{{/* Whether the example is an audit or a second policy, whose `settings.mode` can't change: `true` or nothing. */}}
+{{/* Whether the example is an audit or a second policy, whose `settings.mode` can't change: `true` or
+     nothing. */}}
 {{- define "consistent-pull-policy.keepsMode" }}
   {{- $isSecond := and (eq (toString .settings.mode) "Reject") (eq (toString .settings.templates) "Off") }}
   {{- if or $isSecond (include "consistent-pull-policy.isAudit" .) }}true{{ end }}
 {{- end }}
 
-{{/* Whether the API server sends no request to the policy, and only the audit scanner does: `true` or nothing. */}}
+{{/* Whether the API server sends no request to the policy, and only the audit scanner does: `true` or
+     nothing. */}}
 {{- define "consistent-pull-policy.isAudit" }}
   {{- range .matchConditions }}{{ if eq .expression "false" }}true{{ end }}{{ end }}
 {{- end }}
@@ -163,7 +165,8 @@
   {{- end }}
 {{- end }}
 
-{{/* Whether two lists of expressions can't select the same namespace, by their names: `true` or nothing. */}}
+{{/* Whether two lists of expressions can't select the same namespace, by their names: `true` or
+     nothing. */}}
 {{- define "consistent-pull-policy.areApart" }}
   {{- range $lists := list . (reverse .) }}
     {{- range $one := first $lists }}

@@ -5,7 +5,16 @@ import type { ExampleFile } from "./selection.ts";
 import { fitted } from "./survey.ts";
 import { parseDocuments, toYaml } from "./yaml.ts";
 
-const CHART = "oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-policy";
+/**
+ * How the commands name the chart. Its repository is published with the page. A page on one's own
+ * machine comes from a clone, where `make chart` packs the chart.
+ */
+export function chartAt(page: URL, version: string): string {
+  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(page.hostname);
+  return isLocal
+    ? `consistent-pull-policy-${version}.tgz`
+    : `consistent-pull-policy --version ${version} --repo ${new URL("charts", page).href}`;
+}
 
 /** Two files that must not stand together. */
 export type Pair = { a: string; b: string; why: string };
@@ -40,11 +49,13 @@ export type Choice = {
 /** The values of the release of a file. */
 export function valuesOf(file: ExampleFile, registries: string[], choice: Choice): JsonObject {
   const [policy] = file.policies;
+  const isAudit = file.policies.every(({ audits }) => audits);
   const settings = policy ? differences(policy.settings, fitted(policy.settings, registries)) : {};
   const [[key, names] = ["", []]] = Object.entries(choice.namespaces);
   return {
     example: file.name,
-    mode: choice.mode,
+    // An audit changes nothing in any mode, so it keeps its own.
+    ...(isAudit ? {} : { mode: choice.mode }),
     ...(names.length > 0 ? { namespaces: { [key]: names } } : {}),
     ...(Object.keys(settings).length > 0 ? { settings } : {}),
   };
@@ -61,9 +72,9 @@ function differences(before: JsonObject, after: JsonObject): JsonObject {
 }
 
 /** The command that installs the release of a file, for a POSIX shell. */
-export function helmCommand(file: ExampleFile, values: JsonObject): string {
+export function helmCommand(file: ExampleFile, values: JsonObject, chart: string): string {
   return `helm upgrade --install consistent-pull-policy-${file.name} \\
-  ${CHART} \\
+  ${chart} \\
   --namespace kubewarden --values - <<'VALUES'
 ${toYaml(values)}VALUES
 `;

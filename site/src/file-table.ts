@@ -39,7 +39,7 @@ export function fileRow(file: ExampleFile | undefined, results: Iterable<Result>
   const row: FileRow = {
     name: file?.name ?? "",
     kind,
-    purpose: file?.purpose ?? "the settings beside this table, for every object",
+    purpose: file?.purpose ?? "the settings in the editor, for every object",
     ...{ selects: 0, changes: 0, warns: 0, rejects: 0, reports: 0 },
     before: none(),
     after: none(),

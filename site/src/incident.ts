@@ -22,7 +22,17 @@ export type Incident = {
   moment: Moment;
 };
 
-export const FIRST_INCIDENT: Incident = { what: "registries", name: "", moment: "meanwhile" };
+/** An incident that a person chooses. `any`: of each Pod, the image is gone that harms it most. */
+export type Chosen = Omit<Incident, "what"> & { what: Incident["what"] | "any" };
+
+export const FIRST_INCIDENT: Chosen = { what: "any", name: "", moment: "meanwhile" };
+
+/** The incidents of which a chosen one is the worst, for Pods with these images. */
+export const incidentsOf = ({ what, name, moment }: Chosen, images: string[]): Incident[] =>
+  what === "any"
+    ? // Without an image that a registry can have, none is gone.
+      (images.length > 0 ? images : [""]).map((image) => ({ what: "image", name: image, moment }))
+    : [{ what, name, moment }];
 
 /** The normalised name of an image; `undefined` if no registry can be asked for it. */
 export type NameOf = (image: string) => string | undefined;

@@ -27,6 +27,8 @@ export class InstallView {
 
   constructor(
     readonly section: HTMLElement,
+    /** How the commands name the chart. */
+    private readonly chart: string,
     /** Other namespaces were chosen. */
     private readonly changed: () => void,
   ) {
@@ -100,7 +102,9 @@ export class InstallView {
     };
     this.#note.textContent = "";
     this.#command.textContent = this.#files
-      .map(({ file, registries }) => helmCommand(file, valuesOf(file, registries, choice)))
+      .map(({ file, registries }) =>
+        helmCommand(file, valuesOf(file, registries, choice), this.chart),
+      )
       .join("\n");
   }
 }

@@ -1,7 +1,7 @@
 /** The page: it sends the typed texts to this policy, and shows the answer. */
 
 import schema from "virtual:settings-schema";
-import { conflicts } from "./chart.ts";
+import { chartAt, conflicts } from "./chart.ts";
 import { podRequest, type WorkloadPod } from "./controller.ts";
 import { byId, copy, h, save } from "./dom.ts";
 import { changedView, editor } from "./editor.ts";
@@ -15,7 +15,14 @@ import { copiesOf, type Incident, registriesDuring } from "./incident.ts";
 import { InstallView } from "./install-view.ts";
 import { inOrderOf, type JsonObject } from "./json.ts";
 import { fromFragment, toFragment } from "./link.ts";
-import { type AdmissionRequest, type Item, podSpec, type Read, readValue } from "./objects.ts";
+import {
+  type AdmissionRequest,
+  type Item,
+  passedOn,
+  podSpec,
+  type Read,
+  readValue,
+} from "./objects.ts";
 import { showAnnotations, showPlaces, showTold, showVerdict } from "./outcome-view.ts";
 import type { Result } from "./plan.ts";
 import { PlanView } from "./plan-view.ts";
@@ -59,8 +66,8 @@ let surveyed:
   { source: unknown; summary: Summary; results: Map<string, (Result | undefined)[]> } | undefined;
 /** Counts the surveys, so that a late report of an earlier survey is ignored. */
 let surveys = 0;
-/** Whether the shown workload is drawn in the incident. */
-let isDrawn = false;
+/** The cell of the shown workload whose incident is drawn, if one is. */
+let drawnSide: "before" | "after" | undefined;
 /** The settings of the chosen file, as the page wrote them into the editor. */
 let settingsOfFile: string | undefined;
 /** Counts the evaluations, so that a late result of an earlier evaluation is ignored. */
@@ -104,7 +111,11 @@ const settingsEditor = editor(byId("settings"), {
   },
 });
 
-const installView = new InstallView(byId("install"), () => showSurvey());
+const installView = new InstallView(
+  byId("install"),
+  chartAt(new URL(location.href), metadataOf(await compiled).version),
+  () => showSurvey(),
+);
 
 const surveyView: SurveyView = new SurveyView(byId("survey"), {
   stop: () => planner.end(),
@@ -125,7 +136,8 @@ const surveyView: SurveyView = new SurveyView(byId("survey"), {
 
 const planView = new PlanView(byId("plan"), {
   choose: (index) => void choose(index),
-  draw: (index) => void draw(index).then(() => byId("start").scrollIntoView({ block: "start" })),
+  draw: (index, side) =>
+    void draw(index, side).then(() => byId("start").scrollIntoView({ block: "start" })),
 });
 
 /** The candidates for the files, with the patterns of the files as they are written. */
@@ -409,7 +421,7 @@ async function survey(mine: number) {
     showInstall();
     const shownFirst = planView.chosen ?? planView.first;
     if (shownFirst === undefined) return;
-    if (isDrawn) await draw(shownFirst);
+    if (drawnSide) await draw(shownFirst, drawnSide);
     else await choose(shownFirst);
   } catch (error) {
     if (isLatest()) endSurvey(error);
@@ -430,7 +442,7 @@ function showSurvey(part = 1) {
     summary.workloads.flatMap((workload, index) => {
       const result = results.get(name)?.[index];
       return result && installView.includes(workload.namespace)
-        ? [{ ...workload, ...result, index }]
+        ? [{ ...workload, ...result, index, nodes: workload.nodesWith.length }]
         : [];
     });
   const rows = [undefined, ...FILES].map((file) => fileRow(file, known(file?.name ?? "")));
@@ -468,23 +480,23 @@ async function choose(index: number) {
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || mine !== round) return;
   planView.chosen = index;
-  isDrawn = false;
+  drawnSide = undefined;
   registry.replace({});
   await show(mine, item);
 }
 
-/** Draws how a workload of the plan starts in the incident, with the lookups that fail then. */
-async function draw(index: number) {
+/** Draws the incident of a cell of the plan, with the lookups that fail then. */
+async function draw(index: number, side: "before" | "after") {
   const mine = round;
   const item = await planner.details(index, candidate(surveyView.chosen));
   if (!item || !settings || mine !== round) return;
   planView.chosen = index;
-  isDrawn = true;
-  const { incident } = surveyView;
+  drawnSide = side;
+  const incident = surveyed?.results.get(surveyView.chosen)?.[index]?.worst[side];
   let healthy = await evaluated(item, settings, {});
   const made = podRequest(healthy);
   if (made) healthy = await evaluated(made.item, settings, {});
-  if (mine !== round) return;
+  if (mine !== round || !incident) return;
   registry.replace(
     incident.moment === "reboot"
       ? {}
@@ -691,7 +703,7 @@ const forScripts = {
     evaluate(await compiled, item, settings, table),
   /** The answer to a request with the given host. */
   answerOf: async (request: AdmissionRequest, settings: JsonObject, host: HostCall) =>
-    answerOf(await compiled, request, settings, host),
+    answerOf(await compiled, passedOn(request), settings, host),
 };
 declare global {
   interface Window {

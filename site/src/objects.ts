@@ -200,7 +200,7 @@ const FIELDS: Record<string, string[] | undefined> = {
 };
 
 /** A request as policy-server passes it on: no null fields, no fields unknown to admission/v1. */
-function passedOn(value: JsonObject, fields: string[]): JsonObject {
+export function passedOn(value: JsonObject, fields = Object.keys(FIELDS)): JsonObject {
   const out: JsonObject = {};
   for (const field of fields) {
     const found = value[field];
@@ -212,7 +212,7 @@ function passedOn(value: JsonObject, fields: string[]): JsonObject {
 }
 
 function readRequest(value: JsonObject, into: Read) {
-  const request = passedOn(value, Object.keys(FIELDS));
+  const request = passedOn(value);
   const missing = ["uid", "kind", "resource", "operation", "userInfo"].filter(
     (field) => !(field in request),
   );

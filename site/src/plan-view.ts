@@ -41,8 +41,8 @@ const HEADS: Partial<Record<Column, string>> = {
   nodes: "nodes with its images",
 };
 
-/** A row, with its index among all workloads. */
-export type Planned = PlanRow & { index: number };
+/** A row, with its index among all workloads, and the nodes that have its images. */
+export type Planned = PlanRow & { index: number; nodesWith: string[] };
 
 export class PlanView {
   #rows: Planned[] = [];
@@ -75,7 +75,7 @@ export class PlanView {
     private readonly actions: {
       choose: (index: number) => void;
       /** Draws the start of a workload's Pod in the incident. */
-      draw: (index: number) => void;
+      draw: (index: number, side: "before" | "after") => void;
     },
   ) {
     const saving = (label: string, act: () => void) => {
@@ -214,25 +214,44 @@ export class PlanView {
 
   #row(row: Planned): HTMLElement {
     const { index } = row;
-    const link = (words: string, act: (index: number) => void) => {
+    const link = (words: string, act: () => void) => {
       const button = h("button", { type: "button", class: "link" }, words);
-      button.addEventListener("click", () => act(index));
+      button.addEventListener("click", act);
       return button;
     };
-    const drawn = (end: End) => h("td", { class: end }, link(ENDS[end], this.actions.draw));
+    const attributes = ({ nodesWith }: Planned) => ({
+      class: "number",
+      title: nodesWith.join(", "),
+      hidden: this.#nodes === 0,
+    });
+    const drawn = (side: "before" | "after") =>
+      h(
+        "td",
+        { class: row[side] },
+        link(ENDS[row[side]], () => this.actions.draw(index, side)),
+      );
     const cells: Partial<Record<Column, () => HTMLElement>> = {
-      name: () => h("th", { scope: "row" }, link(row.name, this.actions.choose)),
+      name: () =>
+        h(
+          "th",
+          { scope: "row" },
+          link(row.name, () => this.actions.choose(index)),
+        ),
       outcome: () => h("td", {}, h("span", { class: `badge ${STYLES[row.outcome]}` }, row.outcome)),
       number: () => h("td", { class: "number" }, row.number.toLocaleString("en")),
-      before: () => drawn(row.before),
-      after: () => drawn(row.after),
-      nodes: () =>
-        h("td", { class: "number", hidden: this.#nodes === 0 }, `${row.nodes} of ${this.#nodes}`),
+      before: () => drawn("before"),
+      after: () => drawn("after"),
+      nodes: () => h("td", attributes(row), `${row.nodes} of ${this.#nodes}`),
     };
     return h(
       "tr",
       { "aria-current": index === this.#chosen ? "true" : undefined },
-      ...COLUMNS.map((column) => cells[column]?.() ?? h("td", {}, cell(row, column))),
+      ...COLUMNS.map((column) => {
+        const made = cells[column]?.() ?? h("td", {}, cell(row, column));
+        // On a narrow page, the label is in the cell.
+        made.dataset["label"] = HEADS[column] ?? column;
+        return made;
+      }),
     );
   }
 }

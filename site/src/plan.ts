@@ -1,6 +1,7 @@
 /** The plan: what a candidate does to each workload of a list. */
 
 import type { Answer } from "./evaluate.ts";
+import type { Incident } from "./incident.ts";
 import { changesOf, isRepaired, rulesOf } from "./report.ts";
 import { type End, ENDS } from "./start.ts";
 
@@ -24,6 +25,8 @@ export type Result = Judged & {
   /** How its Pod starts in the incident without the candidate, and with it. */
   before: End;
   after: End;
+  /** The incidents in which it starts so: of several, those that harm most. */
+  worst: { before?: Incident; after?: Incident };
 };
 
 export type PlanRow = Result & {

@@ -3,7 +3,7 @@
 import base64 from "virtual:policy-module";
 import type { Evaluation } from "./evaluate.ts";
 import type { JsonObject } from "./json.ts";
-import type { Incident } from "./incident.ts";
+import type { Chosen } from "./incident.ts";
 import type { Item } from "./objects.ts";
 import type { Table } from "./registry.ts";
 import type { Candidate, Summary } from "./survey.ts";
@@ -64,7 +64,7 @@ export class Runner {
   /** Works out what candidates do to what was read. A newer survey ends an older one. */
   survey(
     candidates: Candidate[],
-    incident: Incident,
+    incident: Chosen,
     progress: (progress: Progress) => void,
   ): Promise<void> {
     return this.#ask({ task: "survey", candidates, incident }, progress);

@@ -2,7 +2,7 @@
 
 import { copy, h, save } from "./dom.ts";
 import { type FileRow, fileTable, inOrder, isForOthers } from "./file-table.ts";
-import { FIRST_INCIDENT, type Incident, MOMENTS, type Moment } from "./incident.ts";
+import { type Chosen, FIRST_INCIDENT, MOMENTS, type Moment } from "./incident.ts";
 import { csv, json } from "./plan.ts";
 import type { Summary } from "./survey.ts";
 
@@ -10,7 +10,8 @@ import type { Summary } from "./survey.ts";
 export const COMMAND =
   "kubectl get pods,jobs,cronjobs,namespaces,nodes --all-namespaces --output json > cluster.json";
 
-const WHATS: Record<Incident["what"], string> = {
+const WHATS: Record<Chosen["what"], string> = {
+  any: "one of its images is gone",
   registries: "all registries are away",
   registry: "one registry is away:",
   image: "one image is gone:",
@@ -130,7 +131,7 @@ export class SurveyView {
     );
   }
 
-  get incident(): Incident {
+  get incident(): Chosen {
     return this.#incident;
   }
 
@@ -208,19 +209,19 @@ export class SurveyView {
 
   /** Shows the registries or images of which one can be in the incident. */
   #showNames() {
-    const what = this.#what.value as Incident["what"];
+    const what = this.#what.value as Chosen["what"];
     const { registries = [], images = [] } = this.#summary ?? {};
-    const names = what === "registries" ? [] : what === "registry" ? registries : images;
+    const names = what === "registry" ? registries : what === "image" ? images : [];
     const before = this.#name.value;
     this.#name.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     if (names.includes(before)) this.#name.value = before;
-    this.#name.hidden = what === "registries";
+    this.#name.hidden = what !== "registry" && what !== "image";
     this.#incident = this.#typed();
   }
 
-  #typed(): Incident {
+  #typed(): Chosen {
     return {
-      what: this.#what.value as Incident["what"],
+      what: this.#what.value as Chosen["what"],
       name: this.#name.value,
       moment: this.#moment.value as Moment,
     };
@@ -340,8 +341,8 @@ function assumptions({ nodes, hasNamespaces, hasJobs }: Summary): string[] {
       ? "The labels of your Namespaces are known."
       : "There are no Namespaces: each namespace has only the label with its name.",
     hasJobs
-      ? "Your Jobs are known."
-      : "There are no Jobs: a file for Jobs selects nothing, and each Job's Pods are known only if they are there.",
+      ? "Your Jobs and CronJobs are known."
+      : "There are no Jobs and CronJobs: a file for Jobs selects nothing, and a CronJob counts only while one of its Pods is there.",
     nodes > 0
       ? `Of your ${many(nodes, "Node")} the images are known that they list (50 at most) and those of Pods that run there. Others may be there all the same.`
       : "There are no Nodes: which node has which image is not known.",

@@ -1,8 +1,18 @@
-/** What each example file does to the workloads of a cluster, and what becomes of their Pods in an incident. */
+/**
+ * What each example file does to the workloads of a cluster, and what becomes of their Pods in an
+ * incident.
+ */
 
 import { answerOf, type Answer, asStored, factsOf } from "./evaluate.ts";
 import { Guest } from "./host.ts";
-import { copiesOf, endDuring, type Incident, registriesDuring } from "./incident.ts";
+import {
+  type Chosen,
+  copiesOf,
+  endDuring,
+  type Incident,
+  incidentsOf,
+  registriesDuring,
+} from "./incident.ts";
 import { at, isObject, type Json, type JsonObject, listAt } from "./json.ts";
 import { type Item, podSpec, readValue } from "./objects.ts";
 import { imagesOf } from "./defaults.ts";
@@ -88,12 +98,15 @@ function startOf(spec: JsonObject): JsonObject {
 
 /** What the page shows of a cluster before anything is worked out. */
 export type Summary = {
-  workloads: (Pick<Workload, "kind" | "namespace" | "name" | "number"> & { nodes: number })[];
+  workloads: (Pick<Workload, "kind" | "namespace" | "name" | "number"> & {
+    /** The names of the nodes that are known to have all of its images. */
+    nodesWith: string[];
+  })[];
   others: number;
   problems: string[];
   nodes: number;
   hasNamespaces: boolean;
-  /** Whether there are Jobs. Without them, a policy for Jobs selects nothing. */
+  /** Whether there are Jobs or CronJobs. Without Jobs, a policy for Jobs selects nothing. */
   hasJobs: boolean;
   /** The registries of all images, and of those of the workloads that each file selects. */
   registries: string[];
@@ -110,29 +123,34 @@ type Admission = {
   asked: string[];
 };
 
-/** A Pod of a workload: as it comes in, and as a candidate returns it in health. */
-type Start = {
-  /** The Pod, as text. */
+/** An object of a workload, and what a candidate does to it in health. */
+type Examined = {
+  /** The object, as text. */
   text: string;
   selected: Policy[];
-  before: JsonObject;
-  /** `undefined` if it is rejected. */
-  after: JsonObject | undefined;
+  rejected: boolean;
   /** The images that were looked up. */
   asked: string[];
 };
 
+/** A Pod of a workload: as it comes in, and as a candidate returns it in health. */
+type Start = Examined & { before: JsonObject; after: JsonObject };
+
 type Health = Judged & {
+  /** The objects that make the Pods. If one is rejected, there are no Pods. */
+  makers: Examined[];
   starts: Start[];
   /** The last incident that was worked out, and its ends. */
   incident?: string;
-  ends?: Pick<Result, "before" | "after">;
+  ends?: Pick<Result, "before" | "after" | "worst">;
 };
 
 export class Survey {
+  readonly #labels: (namespace: string) => JsonObject;
   /** What each candidate does in health, with the text of the candidate. */
   #kept = new Map<string, { text: string; healths: (Health | undefined)[] }>();
 
+  readonly #images: string[][] = [];
   readonly #items = new Map<string, Item | undefined>();
   readonly #guest: Guest;
 
@@ -141,13 +159,14 @@ export class Survey {
     readonly cluster: Cluster,
   ) {
     this.#guest = new Guest(module);
+    this.#labels = labelsOf(cluster.namespaces);
   }
 
   readonly nameOf = (image: string) => factsOf(this.#guest, image)?.name;
 
   summary(files: Candidate[]): Summary {
     const { workloads, nodes, namespaces, others, problems } = this.cluster;
-    const images = workloads.map((workload) => this.#images(workload));
+    const images = workloads.map((_, index) => this.#imagesOf(index));
     const pods = new Map<string, number>();
     for (const [index, names] of images.entries()) {
       const { number } = workloads[index] ?? { number: 0 };
@@ -163,13 +182,15 @@ export class Survey {
     return {
       workloads: workloads.map(({ kind, namespace, name, number }, index) => ({
         ...{ kind, namespace, name, number },
-        nodes: onNodes.filter((there) => images[index]?.every((image) => there.has(image))).length,
+        nodesWith: onNodes
+          .filter(({ there }) => images[index]?.every((image) => there.has(image)))
+          .map(({ node }) => node),
       })),
       others,
       problems,
       nodes: nodes.length,
       hasNamespaces: namespaces.size > 0,
-      hasJobs: workloads.some(({ kind, objects }) => kind === "Job" && objects.length > 0),
+      hasJobs: workloads.some(({ kind, objects }) => /Job$/.test(kind) && objects.length > 0),
       registries: registries(pods.keys()),
       registriesOf: Object.fromEntries(
         files.map((candidate) => [candidate.name, registries(selected(candidate))]),
@@ -179,22 +200,27 @@ export class Survey {
   }
 
   /** For each node the images that it has: those that it lists, and those of Pods that run there. */
-  #onNodes(nodes: Node[], images: string[][]): Set<string>[] {
+  #onNodes(nodes: Node[], images: string[][]): { node: string; there: Set<string> }[] {
     return nodes.map((node) => {
       const there = new Set(node.images);
       for (const [index, { variants }] of this.cluster.workloads.entries()) {
         if (!variants.some((variant) => variant.nodes.includes(node.name))) continue;
         for (const image of images[index] ?? []) there.add(image);
       }
-      return there;
+      return { node: node.name, there };
     });
   }
 
   /** The normalised names of the images of a workload's Pods. */
-  #images({ variants }: Workload): string[] {
-    const specs = variants.map(({ pod }) => podSpec(this.#item(pod)?.request["object"]));
-    const names = specs.flatMap(imagesOf).map(this.nameOf);
-    return [...new Set(names.filter((name) => name !== undefined))];
+  #imagesOf(index: number): string[] {
+    let found = this.#images[index];
+    if (!found) {
+      const { variants = [] } = this.cluster.workloads[index] ?? {};
+      const specs = variants.map(({ pod }) => podSpec(this.#item(pod)?.request["object"]));
+      const names = specs.flatMap(imagesOf).map(this.nameOf);
+      this.#images[index] = found = [...new Set(names.filter((name) => name !== undefined))];
+    }
+    return found;
   }
 
   /** Forgets what candidates did that have changed since then. */
@@ -210,7 +236,7 @@ export class Survey {
    * What a candidate of the last `prepare` does to a workload; `undefined` if it selects nothing of
    * the workload.
    */
-  result(index: number, candidate: Candidate, incident: Incident): Result | undefined {
+  result(index: number, candidate: Candidate, incident: Chosen): Result | undefined {
     const healths = this.#kept.get(candidate.name)?.healths ?? [];
     if (!Object.hasOwn(healths, index)) healths[index] = this.#health(index, candidate);
     const health = healths[index];
@@ -218,10 +244,7 @@ export class Survey {
     const key = JSON.stringify(incident);
     if (health.incident !== key || !health.ends) {
       health.incident = key;
-      health.ends = {
-        before: worst(health.starts.map((start) => this.#before(start, incident))),
-        after: worst(health.starts.map((start) => this.#after(start, candidate, incident))),
-      };
+      health.ends = this.#ends(health, candidate, incidentsOf(incident, this.#imagesOf(index)));
     }
     const { outcome, rules, reason, ends } = health;
     return { outcome, rules, reason, ...ends };
@@ -245,7 +268,6 @@ export class Survey {
   }
 
   #requests(workload: Workload, candidate: Candidate) {
-    const labels = labelsOf(this.cluster.namespaces);
     const audits = candidate.policies.some((policy) => policy.audits);
     const texts = [
       ...workload.objects.map((text) => ({ text, isPod: false })),
@@ -255,7 +277,7 @@ export class Survey {
       const item = this.#item(text);
       if (!item) return [];
       const policies = candidate.policies.filter(
-        (policy) => candidate.name === "" || selects(policy, item.request, labels),
+        (policy) => candidate.name === "" || selects(policy, item.request, this.#labels),
       );
       const counts = policies.some((policy) => isCounted(policy, candidate));
       return [{ item, text, isPod, policies: counts ? policies : [] }];
@@ -268,6 +290,7 @@ export class Survey {
     const requests = this.#requests(workload, candidate);
     if (requests.every(({ policies }) => policies.length === 0)) return undefined;
     const rows: Judged[] = [];
+    const makers: Examined[] = [];
     const starts: Start[] = [];
     for (const { item: written, text, isPod, policies } of requests) {
       const item = asStored(this.#guest, written);
@@ -277,14 +300,16 @@ export class Survey {
         const reported = row.outcome === "rejected" && policies.some((policy) => policy.audits);
         rows.push(reported ? { ...row, outcome: "reported" } : row);
       }
-      const spec = podSpec(item.request["object"]);
-      if (!isPod || !spec) continue;
-      const before = startOf(spec);
-      const returned = podSpec(admission.request["object"]);
-      const isChanged = admission.request !== item.request && returned;
-      const after = isChanged ? startOf(returned) : before;
       const { rejected, asked } = admission;
-      starts.push({ text, selected: policies, before, after: rejected ? undefined : after, asked });
+      const examined = { text, selected: policies, rejected, asked };
+      const spec = podSpec(item.request["object"]);
+      if (!isPod) makers.push(examined);
+      else if (spec) {
+        const before = startOf(spec);
+        const returned = podSpec(admission.request["object"]);
+        const isChanged = admission.request !== item.request && returned;
+        starts.push({ ...examined, before, after: isChanged ? startOf(returned) : before });
+      }
     }
     const severity = ({ outcome }: Judged) => OUTCOMES.indexOf(outcome);
     const [worstRow] = rows.sort((one, other) => severity(one) - severity(other));
@@ -292,6 +317,7 @@ export class Survey {
       outcome: worstRow?.outcome ?? "allowed",
       rules: [...new Set(rows.flatMap(({ rules }) => rules))].sort(),
       reason: worstRow?.reason ?? "",
+      makers,
       starts,
     };
   }
@@ -317,30 +343,61 @@ export class Survey {
     return admission;
   }
 
+  /** How the Pods of a workload end in the incidents that harm them most. */
+  #ends({ makers, starts }: Health, candidate: Candidate, incidents: Incident[]) {
+    const ends: Required<Health>["ends"] = { before: "starts", after: "starts", worst: {} };
+    const audits = candidate.policies.some((policy) => policy.audits);
+    for (const incident of incidents) {
+      const isMade =
+        audits || makers.every((maker) => !this.#admitted(maker, candidate, incident).rejected);
+      for (const start of starts) {
+        const before = this.#before(start, incident);
+        const after = audits
+          ? before
+          : isMade
+            ? this.#after(start, candidate, incident)
+            : "rejected";
+        const found = { before, after } as const;
+        for (const side of ["before", "after"] as const) {
+          const isWorse = ENDS.indexOf(found[side]) > ENDS.indexOf(ends[side]);
+          if (!isWorse && ends.worst[side]) continue;
+          ends[side] = found[side];
+          ends.worst[side] = incident;
+        }
+      }
+    }
+    return ends;
+  }
+
   #before({ before }: Start, incident: Incident): End {
     const copies = incident.moment === "empty" ? false : copiesOf(before);
     return endDuring(incident, before, copies, this.nameOf, this.#invalid(before));
   }
 
   #after(start: Start, candidate: Candidate, incident: Incident): End {
-    const { text, selected, before, after, asked } = start;
-    let stored = after;
-    if (incident.moment !== "reboot") {
-      // While a registry is away, its lookups fail too.
-      const during = registriesDuring(incident);
-      const fails = (image: string) => during(image).answer !== "digest";
-      const written = asked.some(fails) && this.#item(text);
-      if (written) {
-        const item = asStored(this.#guest, written);
-        const { rejected, request } = this.#admit(item, selected, candidate, during);
-        const spec = podSpec(request["object"]);
-        stored = rejected || !spec ? undefined : startOf(spec);
-      }
-    }
-    if (!stored) return "rejected";
+    const { rejected, request } = this.#admitted(start, candidate, incident);
+    if (rejected) return "rejected";
+    const spec = request && podSpec(request["object"]);
+    const stored = spec ? startOf(spec) : start.after;
     // A node has what earlier Pods pulled, and the candidate returned these in health.
-    const copies = incident.moment === "empty" ? false : copiesOf(after ?? before);
+    const earlier = start.rejected ? start.before : start.after;
+    const copies = incident.moment === "empty" ? false : copiesOf(earlier);
     return endDuring(incident, stored, copies, this.nameOf, this.#invalid(stored));
+  }
+
+  /** What becomes of an object in an incident. Without a request, it is what it is in health. */
+  #admitted(
+    { text, selected, rejected, asked }: Examined,
+    candidate: Candidate,
+    incident: Incident,
+  ): { rejected: boolean; request?: JsonObject } {
+    const during = registriesDuring(incident);
+    // While a registry is away, its lookups fail too. What was created before has passed them.
+    const fails = asked.some((image) => during(image).answer !== DEFAULT_ENTRY.answer);
+    const written = incident.moment !== "reboot" && fails && this.#item(text);
+    return written
+      ? this.#admit(asStored(this.#guest, written), selected, candidate, during)
+      : { rejected };
   }
 
   #invalid(spec: JsonObject): Set<string> {
@@ -352,6 +409,3 @@ const HEALTHY: Registries = () => DEFAULT_ENTRY;
 
 const isCounted = (policy: Policy, { policies, before }: Candidate) =>
   policies.indexOf(policy) >= before;
-
-const worst = (ends: End[]): End =>
-  ends.reduce((one, other) => (ENDS.indexOf(other) > ENDS.indexOf(one) ? other : one), "starts");

@@ -2,7 +2,7 @@
 
 import { evaluate, validateSettings } from "./evaluate.ts";
 import { textOf } from "./files.ts";
-import type { Incident } from "./incident.ts";
+import type { Chosen } from "./incident.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type Item, members } from "./objects.ts";
 import type { Result } from "./plan.ts";
@@ -19,7 +19,7 @@ export type Task =
   | { task: "settings"; settings: JsonObject }
   | { task: "evaluate"; item: Item; settings: JsonObject; table: Table }
   | { task: "read"; inputs: Input[]; files: Candidate[] }
-  | { task: "survey"; candidates: Candidate[]; incident: Incident }
+  | { task: "survey"; candidates: Candidate[]; incident: Chosen }
   | { task: "details"; index: number; candidate: Candidate };
 
 /** A report of a running survey. The results are those since the last report. */

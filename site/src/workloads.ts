@@ -59,12 +59,17 @@ type Draft = {
 type Root = { kind: string; name: string; object: JsonObject | undefined };
 
 /** The labels of a namespace. The API server gives each one a label with its name. */
-export const labelsOf =
-  (namespaces: Map<string, JsonObject>) =>
-  (name: string): JsonObject => ({
-    ...namespaces.get(name),
-    "kubernetes.io/metadata.name": name,
-  });
+export function labelsOf(namespaces: Map<string, JsonObject>): (name: string) => JsonObject {
+  const known = new Map<string, JsonObject>();
+  return (name) => {
+    const labels = known.get(name) ?? {
+      ...namespaces.get(name),
+      "kubernetes.io/metadata.name": name,
+    };
+    known.set(name, labels);
+    return labels;
+  };
+}
 
 /** Groups objects and reviews. The Pods of a workload that these policies select differently differ. */
 export function group(values: Json[], policies: Policy[]): Cluster {
@@ -88,6 +93,7 @@ export function group(values: Json[], policies: Policy[]): Cluster {
   const selection = ({ request }: Item) =>
     policies.map((policy) => (selects(policy, request, labels) ? "1" : "0")).join("");
   const drafts = new Map<string, Draft>();
+  const keys = new Map<JsonObject, string>();
   const draft = (key: string, kind: string, namespace: string, name: string): Draft => {
     let found = drafts.get(key);
     if (!found) {
@@ -114,7 +120,10 @@ export function group(values: Json[], policies: Policy[]): Cluster {
     }
     const pod = item.kind === "Pod" ? withoutRepairs(object) : undefined;
     const root = ownerOf(object);
-    const key = keyOf(root, item, pod, selection);
+    // A Job's Pods have the key of the Job.
+    const shared = root.kind === "Job" ? root.object : undefined;
+    const key = (shared && keys.get(shared)) ?? keyOf(root, item, pod, selection);
+    if (shared) keys.set(shared, key);
     const own = draft(key, root.kind, item.namespace, root.name);
     if (pod) {
       own.pods++;
@@ -215,13 +224,6 @@ function assumed(kind: string, name: string, owned: JsonObject): Root {
   return { kind, name, object };
 }
 
-/** The Pod that a Job would make. A Job's Pods and the Job itself ask for it. */
-const jobPods = new WeakMap<JsonObject, JsonObject | undefined>();
-function jobPod(job: JsonObject): JsonObject | undefined {
-  if (!jobPods.has(job)) jobPods.set(job, workloadPod(job)?.pod);
-  return jobPods.get(job);
-}
-
 /**
  * The key of a workload. A CI controller makes thousands of objects whose work ends. Of one
  * namespace, those with equal places and label keys are one workload.
@@ -233,7 +235,7 @@ function keyOf(
   selection: (item: Item) => string,
 ): string {
   const object = root.object ?? pod;
-  const made = root.kind === "Job" && root.object ? jobPod(root.object) : pod;
+  const made = root.kind === "Job" && root.object ? workloadPod(root.object)?.pod : pod;
   const restarts = textAt(made, "spec", "restartPolicy") ?? "Always";
   const isNamed = root.kind !== "Pod" && (knownKind("apps", root.kind) ?? knownKind("", root.kind));
   const ends =

@@ -14,7 +14,8 @@ pub(super) struct Change<'e> {
     container: &'e str,
     /// The value that came in. None if the value was not set, or if an entry is added.
     from: Option<&'e str>,
-    /// The value in the returned object. Of an added entry, its name, its image and its pull policy.
+    /// The value in the returned object. Of an added entry, its name, its image and its pull
+    /// policy.
     to: Value,
     /// The rule that changed the value first.
     rule: Rule,

@@ -1,4 +1,5 @@
-//! The edits of the object. They change only the fields that this policy names. Everything else survives with its value.
+//! The edits of the object. They change only the fields that this policy names. Everything else
+//! survives with its value.
 
 use serde_json::{Map, Value};
 
@@ -24,8 +25,8 @@ pub(crate) enum Edit {
     },
 }
 
-/// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod. The init containers are
-/// inserted last, because that moves other entries.
+/// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod.
+/// The init containers are inserted last, because that moves other entries.
 pub(super) fn edits(
     examination: &Examination<'_>,
     changes: &[Change<'_>],

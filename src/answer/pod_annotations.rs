@@ -16,12 +16,12 @@ const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
 /// The annotation of a Pod that lists what this policy found and did not repair.
 const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 
-/// The size that the API server allows for all annotations of an object, with their keys, in bytes. Source:
-/// `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
+/// The size that the API server allows for all annotations of an object, with their keys, in bytes.
+/// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. One that would stay as it is, or for which the others leave no room, is left
-/// out.
+/// The annotations to write. One that would stay as it is, or for which the others leave no room,
+/// is left out.
 pub(super) fn annotations(
     changes: &[Change<'_>],
     warnings: &[String],
@@ -58,8 +58,8 @@ fn size(key: &str, value: Option<&str>) -> usize {
     value.map_or(0, |value| key.len().saturating_add(value.len()))
 }
 
-/// The record of these changes. None if there are none, or no room for one. The entries of an earlier
-/// record come last, so that a forged record can't take the room of the new entries.
+/// The record of these changes. None if there are none, or no room for one. The entries of an
+/// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     if changes.is_empty() {
         return None;
@@ -77,8 +77,8 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Optio
     )
 }
 
-/// The entries of an earlier record, and how many changes did not fit into it. None if it is no list of
-/// objects.
+/// The entries of an earlier record, and how many changes did not fit into it. None if it is no
+/// list of objects.
 fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     #[derive(Deserialize)]
     struct Entry {
@@ -94,8 +94,8 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     Some((entries, more))
 }
 
-/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none is new
-/// and fits.
+/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none
+/// is new and fits.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);

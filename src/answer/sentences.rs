@@ -8,7 +8,8 @@ use crate::shown::shown;
 
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
-/// The largest number of findings in the message of a rejection. The audit annotation `findings` has more of them.
+/// The largest number of findings in the message of a rejection. The audit annotation `findings`
+/// has more of them.
 const SENTENCES_MAX: usize = 20;
 
 /// What is wrong, and what to do about it.
@@ -43,8 +44,8 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
 pub(super) struct Warnings {
     /// At most `WARNINGS_MAX` lines. The last one says how many more there are.
     pub(super) lines: Vec<String>,
-    /// The sentences about what was found and not repaired, as far as an annotation has room for them. None if the Pod gets
-    /// no annotation.
+    /// The sentences about what was found and not repaired, as far as an annotation has room for
+    /// them. None if the Pod gets no annotation.
     pub(super) unrepaired: Vec<String>,
     /// The number of lines that are not shown.
     hidden: usize,
@@ -53,8 +54,9 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// A line for each finding that rejects nothing, for each repair that is worth knowing, and for each lookup that failed.
-    /// The lines about a repaired Pod tell of the Pod as it is returned. So a second run finds the same.
+    /// A line for each finding that rejects nothing, for each repair that is worth knowing, and for
+    /// each lookup that failed. The lines about a repaired Pod tell of the Pod as it is
+    /// returned. So a second run finds the same.
     pub(super) fn of(
         examination: &Examination<'_>,
         findings: &[Judged<'_, '_>],

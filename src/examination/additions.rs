@@ -18,11 +18,3 @@ pub(crate) struct Additions {
     /// Their mounts, if they are image volumes.
     pub(crate) mounts: Vec<Value>,
 }
-
-impl Additions {
-    /// The index, in the returned object, of an entry that has this index in a list of the request.
-    pub(crate) fn moved(&self, list: List, index: usize) -> usize {
-        let is_moved = list == self.list && index >= self.first;
-        index.saturating_add(if is_moved { self.entries.len() } else { 0 })
-    }
-}

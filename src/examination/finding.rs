@@ -6,7 +6,8 @@ use super::place::Place;
 use super::rule::Rule;
 use crate::image::PullPolicy;
 
-/// Why a rule has a finding, in sentences for people. `place` is the container or image volume of the finding.
+/// Why a rule has a finding, in sentences for people. `place` is the container or image volume of
+/// the finding.
 pub(crate) trait Reason: fmt::Debug {
     /// What is wrong.
     fn problem(&self, place: &Place<'_>) -> String;
@@ -14,7 +15,8 @@ pub(crate) trait Reason: fmt::Debug {
     /// What a person can do about it.
     fn help(&self, place: &Place<'_>) -> String;
 
-    /// The warning about the repair. None if the author of the settings asked for this repair in every Pod.
+    /// The warning about the repair. None if the author of the settings asked for this repair in
+    /// every Pod.
     fn repaired(&self, _place: &Place<'_>) -> Option<String> {
         None
     }
@@ -25,7 +27,8 @@ pub(crate) trait Reason: fmt::Debug {
     }
 }
 
-/// What a finding is about, with the value that should be there. None if no value is known to be right.
+/// What a finding is about, with the value that should be there. None if no value is known to be
+/// right.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The image of the place.
@@ -39,7 +42,8 @@ pub(crate) enum Subject {
 /// What a finding leads to. Mode `Warn` always warns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// `Fix` repairs, `Reject` rejects. The repair is the new value of the subject, or an added check.
+    /// `Fix` repairs, `Reject` rejects. The repair is the new value of the subject, or an added
+    /// check.
     Repairable,
     /// `Fix` repairs, `Reject` warns. The repair is the new value of the subject.
     Preference,
@@ -89,9 +93,9 @@ impl<'o> Findings<'o> {
 }
 
 impl Finding<'_> {
-    /// Whether the finding still counts after all rules have run. A finding about a repaired value counts
-    /// only while the value names this rule: a later rule may have taken the change back, and an earlier
-    /// rule comes first.
+    /// Whether the finding still counts after all rules have run. A finding about a repaired value
+    /// counts only while the value names this rule: a later rule may have taken the change
+    /// back, and an earlier rule comes first.
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let is_repaired = matches!(self.effect, Effect::Repairable | Effect::Preference);
         match &self.subject {

@@ -8,7 +8,7 @@ use super::rule::Rule;
 use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, Wrong};
-use crate::pod::{List, Mount, mounts};
+use crate::pod::List;
 use crate::settings::{ForImage, Settings};
 use crate::shown::shown;
 
@@ -23,7 +23,8 @@ pub(crate) struct Place<'o> {
     pub(crate) entry: Option<&'o Value>,
     /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
-    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
+    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always`
+    /// (KEP-753).
     pub(crate) is_native_sidecar: bool,
     /// Whether the request brings this place or its image, so that the rules examine it.
     pub(crate) is_examined: bool,
@@ -31,8 +32,8 @@ pub(crate) struct Place<'o> {
     pub(crate) stored_image: Option<&'o str>,
     /// What the place does in its Pod.
     pub(crate) role: Role,
-    /// The volumes that the container mounts.
-    pub(crate) mounts: Vec<Mount<'o>>,
+    /// The names of the volumes that the container mounts.
+    pub(crate) volumes: Vec<&'o str>,
     /// When it is pulled, and what starts after its pull.
     pub(crate) start: Start,
     /// The indexes of the containers that mount the volume, exempt or not, in their order.
@@ -98,8 +99,8 @@ impl<T: Clone + PartialEq> Field<T> {
 }
 
 impl<'o> Place<'o> {
-    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself, or
-    /// the member `image` of a volume. The role and the start are not known yet.
+    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself,
+    /// or the member `image` of a volume. The role and the start are not known yet.
     ///
     /// # Errors
     /// A value has a wrong shape.
@@ -129,9 +130,9 @@ impl<'o> Place<'o> {
             is_examined: true,
             stored_image: None,
             role: Role::Other,
-            mounts: match list {
+            volumes: match list {
                 List::Volumes => Vec::new(),
-                _ => mounts(entry)?,
+                _ => mounted_volumes(entry)?,
             },
             start: Start::None,
             mounted_by: Vec::new(),
@@ -152,7 +153,7 @@ impl<'o> Place<'o> {
             name: name.into(),
             is_native_sidecar: false,
             role: Role::Check,
-            mounts: Vec::new(),
+            volumes: Vec::new(),
             start: match list {
                 List::InitContainers => Start::Init(index),
                 // No rule asks when an added volume is pulled.
@@ -209,8 +210,9 @@ impl<'o> Place<'o> {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
-    /// The image now, in the form in which images are compared: `:latest` is added to a reference that
-    /// has neither a tag nor a digest. Two places pull the same image if these texts are equal.
+    /// The image now, in the form in which images are compared: `:latest` is added to a reference
+    /// that has neither a tag nor a digest. Two places pull the same image if these texts are
+    /// equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
         if self.image.now == self.image.before {
             self.same_image_before()
@@ -267,6 +269,14 @@ impl<'o> Place<'o> {
     pub(crate) fn set_policy(&self) -> String {
         format!("set {} to {}", self.shown_name(), self.policy.now.as_str())
     }
+}
+
+/// The names of the volumes that a container mounts.
+fn mounted_volumes(container: &Value) -> Result<Vec<&str>, Wrong<'_>> {
+    let mounts = json::list(container, "volumeMounts")?.iter();
+    mounts
+        .map(|mount| Ok(json::string(mount, "name")?.unwrap_or_default()))
+        .collect()
 }
 
 /// Reads a pull policy. `""` counts as not set, as in the API server.

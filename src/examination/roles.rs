@@ -1,5 +1,5 @@
-//! What each place does in its Pod, and when it is pulled. Here, and only here, it is decided whether
-//! a place is an image check.
+//! What each place does in its Pod, and when it is pulled. Here, and only here, it is decided
+//! whether a place is an image check.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ fn mounting<'o>(containers: &[Place<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
         if container.start == Start::None {
             continue;
         }
-        for mount in &container.mounts {
-            let containers = mounting.entry(mount.volume).or_default();
+        for volume in &container.volumes {
+            let containers = mounting.entry(volume).or_default();
             // A container may mount a volume several times.
             if containers.last() != Some(&index) {
                 containers.push(index);

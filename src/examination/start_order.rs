@@ -1,9 +1,9 @@
-//! What starts after what in a Pod, as a kubelet does it. The rules about image checks ask this file,
-//! and nothing else, about time.
+//! What starts after what in a Pod, as a kubelet does it. The rules about image checks ask this
+//! file, and nothing else, about time.
 //!
 //! Init containers start one after another, native sidecars too. Then all app containers start. A
-//! container pulls its own image and its image volumes when it starts. So a container's moment is its
-//! position, and a volume's moment is that of the first container that mounts it.
+//! container pulls its own image and its image volumes when it starts. So a container's moment is
+//! its position, and a volume's moment is that of the first container that mounts it.
 //!
 //! A request can lengthen each list of a Pod. So the rules never compare each place with each pull.
 
@@ -44,10 +44,11 @@ impl Start {
         }
     }
 
-    /// The moment from which on every place starts after this pull. None if there is no such moment.
+    /// The moment from which on every place starts after this pull. None if there is no such
+    /// moment.
     ///
-    /// An init container may pull its image volumes before its own image, so nothing of its own moment
-    /// starts after the pull of its image.
+    /// An init container may pull its image volumes before its own image, so nothing of its own
+    /// moment starts after the pull of its image.
     pub(crate) const fn followed_from(self) -> Option<Moment> {
         match self {
             Self::Init(index) => Some(Moment(index.saturating_add(1))),

@@ -1,7 +1,7 @@
 //! Patterns for images: globs for normalised names.
 //!
-//! A pattern that is nearly always a mistake is an error, because it would have no effect and its author might not
-//! notice. The error says what to write instead.
+//! A pattern that is nearly always a mistake is an error, because it would have no effect and its
+//! author might not notice. The error says what to write instead.
 
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
@@ -16,22 +16,25 @@ const OFFICIAL: &str = "docker.io/library/";
 /// The form of a pattern without wildcards.
 const FORM: &str = "registry/repository or registry/repository:tag";
 
-/// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is any run of
-/// characters, `?` is any one character. A pattern without a registry is completed like an image: `nginx` is
-/// `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An official image of Docker Hub has its names
-/// with and without `library/`. A digest doesn't count.
+/// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
+/// any run of characters, `?` is any one character. A pattern without a registry is completed like
+/// an image: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An
+/// official image of Docker Hub has its names with and without `library/`. A digest doesn't count.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,
-    /// The globs for hosts, if the text before the first slash has a wildcard and also a `.` or `:`. No wildcard in
-    /// this text matches a slash. `host:*` also names the host without a port, so it makes two globs.
+    /// The globs for hosts, if the text before the first slash has a wildcard and also a `.` or
+    /// `:`. No wildcard in this text matches a slash. `host:*` also names the host without a
+    /// port, so it makes two globs.
     hosts: Vec<WildMatch>,
-    /// Whether the globs for hosts have the port 443, which names leave out. If so, a host with another port doesn't match.
+    /// Whether the globs for hosts have the port 443, which names leave out. If so, a host with
+    /// another port doesn't match.
     is_https_port: bool,
-    /// The glob for the rest of the name, from the first slash on. Without globs for hosts, it is for the whole name.
+    /// The glob for the rest of the name, from the first slash on. Without globs for hosts, it is
+    /// for the whole name.
     rest: WildMatch,
 }
 
@@ -73,8 +76,9 @@ impl Pattern {
     }
 }
 
-/// The normalised names of an image, which patterns match: without and with the tag. An official image of Docker Hub also
-/// has these names without `library/`. The registry host is in the form in which hosts are compared.
+/// The normalised names of an image, which patterns match: without and with the tag. An official
+/// image of Docker Hub also has these names without `library/`. The registry host is in the form in
+/// which hosts are compared.
 #[derive(Clone, Debug)]
 pub struct Names(Vec<String>);
 
@@ -92,11 +96,6 @@ impl Names {
             names.extend(with_tag);
         }
         Self(names)
-    }
-
-    /// The first pattern that matches the image.
-    pub(crate) fn first_match<'p>(&self, patterns: &'p [Pattern]) -> Option<&'p Pattern> {
-        patterns.iter().find(|pattern| pattern.matches(self))
     }
 }
 
@@ -141,8 +140,8 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out, and with its host in the form in which hosts are
-/// compared.
+/// The pattern with the registry and the namespace that it leaves out, and with its host in the
+/// form in which hosts are compared.
 fn completed(written: &str) -> String {
     if written.starts_with('*') {
         return written.to_owned();
@@ -157,8 +156,8 @@ fn completed(written: &str) -> String {
     [&comparable(registry), "/", namespace, rest].concat()
 }
 
-/// What is wrong with a pattern that is nearly always a mistake, and what to write: the end of a sentence that begins with
-/// the pattern.
+/// What is wrong with a pattern that is nearly always a mistake, and what to write: the end of a
+/// sentence that begins with the pattern.
 fn mistake(written: &str) -> Option<String> {
     let (host, rest) = match written.split_once('/') {
         Some((host, rest)) => (host, rest),
@@ -211,7 +210,8 @@ fn is_registry_alone(text: &str) -> bool {
     !text.contains('/') && (name.contains('.') || name == "localhost" || name.starts_with('['))
 }
 
-/// A text without the tag or the port after its last colon. The colons of an address in brackets begin no port.
+/// A text without the tag or the port after its last colon. The colons of an address in brackets
+/// begin no port.
 fn without_tag(text: &str) -> &str {
     match text.rsplit_once(':') {
         Some((name, tag)) if !tag.contains(['/', ']']) => name,

@@ -2,7 +2,8 @@
 
 use super::Reference;
 
-/// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's `pullPolicy`.
+/// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
+/// `pullPolicy`.
 ///
 /// The values are ordered by strength: a greater pull policy asks the registry more often.
 ///
@@ -38,11 +39,11 @@ impl PullPolicy {
             .find(|policy| policy.as_str() == text)
     }
 
-    /// The server default: the pull policy that the API server writes if none is set. None stands for an image that
-    /// can't be parsed.
+    /// The server default: the pull policy that the API server writes if none is set. None stands
+    /// for an image that can't be parsed.
     ///
-    /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in `pkg/util/parsers`.
-    /// A digest after the tag `latest` changes nothing (kubernetes#134092).
+    /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
+    /// `pkg/util/parsers`. A digest after the tag `latest` changes nothing (kubernetes#134092).
     pub fn server_default(image: Option<&Reference<'_>>) -> Self {
         if image.and_then(Reference::effective_tag) == Some("latest") {
             Self::Always

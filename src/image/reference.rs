@@ -1,8 +1,8 @@
 //! Image references, read as the kubelet reads them.
 //!
 //! The grammar is that of `ParseNormalizedNamed` in <https://github.com/distribution/reference>. The kubelet and
-//! containerd call this function, and the API server calls it for the server default. DESIGN.md says what the parsers
-//! on crates.io lack.
+//! containerd call this function, and the API server calls it for the server default. DESIGN.md
+//! says what the parsers on crates.io lack.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,8 @@ const TAG_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
     registry: &'a str,
-    /// Whether the repository is in Docker Hub's namespace `library/`. If so, `path` is without the namespace.
+    /// Whether the repository is in Docker Hub's namespace `library/`. If so, `path` is without
+    /// the namespace.
     is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
@@ -60,12 +61,13 @@ pub enum Invalid {
     Underscore,
     /// The repository has upper-case letters.
     UpperCase,
-    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a wrong
-    /// position.
+    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a
+    /// wrong position.
     Repository,
     /// The path of the repository is longer than 255 bytes.
     Long,
-    /// The tag is empty, longer than 128 bytes, has a forbidden character, or begins with `.` or `-`.
+    /// The tag is empty, longer than 128 bytes, has a forbidden character, or begins with `.` or
+    /// `-`.
     Tag,
     /// A digest stands behind `:` in place of `@`.
     DigestAsTag,
@@ -92,7 +94,7 @@ impl Invalid {
             }
             Self::Long => "its repository is longer than 255 characters",
             Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
-            Self::DigestAsTag => "a digest stands behind @, and not behind :",
+            Self::DigestAsTag => "a digest has @ before it",
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
             Self::BrokenDigest => "its digest is not whole, or not in lower case",
         }
@@ -107,8 +109,8 @@ impl Invalid {
         }
     }
 
-    /// The mistake that a person probably made. `self` is the problem at which the parser stopped. That
-    /// problem is often only a consequence of the mistake.
+    /// The mistake that a person probably made. `self` is the problem at which the parser stopped.
+    /// That problem is often only a consequence of the mistake.
     fn most_telling(self, text: &str) -> Self {
         let lower = text.to_ascii_lowercase();
         let has_algorithm_after = |mark: &str| {
@@ -174,8 +176,8 @@ impl<'a> Reference<'a> {
                 Invalid::Repository
             });
         }
-        // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the path, so its length
-        // counts, with its slash.
+        // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the
+        // path, so its length counts, with its slash.
         let before_path = match (has_host, is_official) {
             (true, true) => OFFICIAL_NAMESPACE.len(),
             (true, false) => 0,
@@ -212,7 +214,8 @@ impl<'a> Reference<'a> {
         self.digest
     }
 
-    /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there is only a digest.
+    /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there
+    /// is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
         self.tag.or(if self.digest.is_none() {
             Some("latest")
@@ -221,8 +224,9 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a repository of Docker Hub
-    /// with a tag. containerd serves the node's image of this ID, and no registry has such an image.
+    /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
+    /// repository of Docker Hub with a tag. containerd serves the node's image of this ID, and
+    /// no registry has such an image.
     pub const fn is_image_id(&self) -> bool {
         self.is_image_id
     }
@@ -232,13 +236,15 @@ impl<'a> Reference<'a> {
         comparable(self.registry)
     }
 
-    /// Whether a node and the policy server read the host in different ways. For a node, upper case makes
-    /// the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub repository.
+    /// Whether a node and the policy server read the host in different ways. For a node, upper case
+    /// makes the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub
+    /// repository.
     pub(crate) fn has_ambiguous_host(&self) -> bool {
         !self.registry.contains(['.', ':']) && !matches!(self.registry, "localhost")
     }
 
-    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it is written.
+    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it
+    /// is written.
     pub fn repository(&self) -> String {
         self.repository_at(self.registry)
     }
@@ -257,7 +263,8 @@ impl<'a> Reference<'a> {
         [host, "/", namespace, self.path].concat()
     }
 
-    /// A name that all spellings of this image share: the normalised repository, and the digest or else the tag.
+    /// A name that all spellings of this image share: the normalised repository, and the digest or
+    /// else the tag.
     pub fn normalised(&self) -> String {
         self.with_version(&self.comparable_repository())
     }
@@ -276,7 +283,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Splits a text at the first occurrence of a character. The second part is None if the text lacks the character.
+/// Splits a text at the first occurrence of a character. The second part is None if the text lacks
+/// the character.
 fn split_optional(text: &str, at: char) -> (&str, Option<&str>) {
     match text.split_once(at) {
         Some((before, after)) => (before, Some(after)),
@@ -289,8 +297,8 @@ fn is_path(text: &str) -> bool {
     text.split('/').all(is_path_component)
 }
 
-/// Whether a text is one path component: lower-case letters and digits. Between them may be `.`, `_`, `__` or any
-/// number of `-`.
+/// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
+/// `_`, `__` or any number of `-`.
 pub(super) fn is_path_component(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_separator =

@@ -27,9 +27,9 @@ fn looks_like_host(text: &str) -> bool {
     text == "localhost" || text.bytes().any(marks_host)
 }
 
-/// The host of a registry for comparisons: lower case, a port without leading zeros, no port 443, and `docker.io`
-/// for the names of Docker Hub. Other aliases count as written. Nodes don't use this form: they use the host as it
-/// is written.
+/// The host of a registry for comparisons: lower case, a port without leading zeros, no port 443,
+/// and `docker.io` for the names of Docker Hub. Other aliases count as written. Nodes don't use
+/// this form: they use the host as it is written.
 pub(super) fn comparable(host: &str) -> Cow<'_, str> {
     let lower = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(host.to_ascii_lowercase())
@@ -54,7 +54,8 @@ pub(super) fn split_port(host: &str) -> Option<(&str, &str)> {
     host.rsplit_once(':').filter(|(_, port)| is_port(port))
 }
 
-/// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in brackets.
+/// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in
+/// brackets.
 pub(super) fn is_host(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         // The colons of an address in brackets begin no port.

@@ -92,7 +92,8 @@ impl Failure {
         !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
     }
 
-    /// Whether `UseCached` differs from `KeepTag`. A digest names the same image wherever it comes from.
+    /// Whether `UseCached` differs from `KeepTag`. A digest names the same image wherever it comes
+    /// from.
     pub(crate) const fn can_use_cached(self) -> bool {
         !self.is_of_request() && !self.has_digest
     }
@@ -141,8 +142,8 @@ impl Failure {
             Cause::Unreachable if self.status.is_some() => {
                 "try again later, or look for the cause in the policy server's log"
             }
-            // The PolicyServer has to name a registry with its own certificate authority, and a registry
-            // without TLS.
+            // The PolicyServer has to name a registry with its own certificate authority, and a
+            // registry without TLS.
             Cause::Unreachable => {
                 "try again later, or look for the cause in the policy server's log (TLS: \
                  sourceAuthorities, HTTP: insecureSources)"
@@ -159,8 +160,8 @@ impl Failure {
 /// Reads the text after a phrase: the cause, and the HTTP status.
 type Reader = fn(&str) -> (Cause, Option<u16>);
 
-/// The phrases that decide the cause. Source: the errors of `oci-client` 0.17 and 0.18, and of Kubewarden's
-/// policy-evaluator 0.32.
+/// The phrases that decide the cause. Source: the errors of `oci-client` 0.17 and 0.18, and of
+/// Kubewarden's policy-evaluator 0.32.
 const PHRASES: [(&str, Reader); 7] = [
     ("has not been granted access", |_| (Cause::NotGranted, None)),
     // The answer 401, whatever it says.
@@ -177,9 +178,9 @@ const PHRASES: [(&str, Reader); 7] = [
 /// The rest of an error that has a code and no message.
 const NO_MESSAGE: &str = "OCI API error: ]";
 
-/// Words in the message of a registry. The first of the list that a message contains decides its cause.
-/// They come from messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory, ECR, ACR and
-/// Artifact Registry.
+/// Words in the message of a registry. The first of the list that a message contains decides its
+/// cause. They come from messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory,
+/// ECR, ACR and Artifact Registry.
 const WORDS: [(Cause, &[&str]); 4] = [
     (
         Cause::RateLimited,
@@ -227,8 +228,8 @@ const WORDS: [(Cause, &[&str]); 4] = [
     ),
 ];
 
-/// The cause in a host's error text, and the HTTP status. The phrase that comes first decides, because the
-/// registry's own message comes later and can contain any other phrase.
+/// The cause in a host's error text, and the HTTP status. The phrase that comes first decides,
+/// because the registry's own message comes later and can contain any other phrase.
 fn read(text: &str) -> (Cause, Option<u16>) {
     let found = PHRASES.into_iter().filter_map(|(phrase, read)| {
         let (before, after) = text.split_once(phrase)?;
@@ -254,9 +255,9 @@ fn read_status(text: &str) -> (Cause, Option<u16>) {
     (cause, status)
 }
 
-/// Reads the first line of a registry's message. Older hosts don't print the registry's error code, so an
-/// error without a message could have any code. Nearly always it is the code of something that doesn't
-/// exist.
+/// Reads the first line of a registry's message. Older hosts don't print the registry's error code,
+/// so an error without a message could have any code. Nearly always it is the code of something
+/// that doesn't exist.
 fn read_message(text: &str) -> Cause {
     if text.starts_with(NO_MESSAGE) {
         return Cause::NotFound;

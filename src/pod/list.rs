@@ -1,6 +1,7 @@
 //! The lists of a Pod spec whose entries hold image references.
 
-/// A list of a Pod spec whose entries hold image references. The order is that in which this policy reads them.
+/// A list of a Pod spec whose entries hold image references. The order is that in which this policy
+/// reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum List {
     /// `spec.initContainers`

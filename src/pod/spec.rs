@@ -63,9 +63,9 @@ impl<'o> Spec<'o> {
         self.os_name == Some(WINDOWS) || OS_LABELS.into_iter().any(|label| asks(label).is_some())
     }
 
-    /// The field because of which many of the Pod's nodes can't mount image volumes: a user namespace
-    /// (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata Containers,
-    /// kata-containers#13749, and gVisor, gvisor#14471).
+    /// The field because of which many of the Pod's nodes can't mount image volumes: a user
+    /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
+    /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
     pub(crate) fn refuses_image_volumes(&self) -> Option<&'static str> {
         if self.host_users == Some(false) {
             return Some("hostUsers: false");
@@ -74,9 +74,9 @@ impl<'o> Spec<'o> {
         has_class.then_some("runtimeClassName")
     }
 
-    /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu, memory
-    /// or huge pages. These are the only resources that a Pod can have as a whole. Source:
-    /// `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
+    /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu,
+    /// memory or huge pages. These are the only resources that a Pod can have as a whole.
+    /// Source: `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
     pub(crate) fn has_resources(&self) -> bool {
         let lists = ["requests", "limits"];
         let lists = lists.map(|key| self.value.get("resources")?.get(key)?.as_object());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{Wrong, required};
+use crate::json::{Wrong, member};
 
 /// A kind of object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind with this group and this name. None for any other kind. The group counts, because other groups have kinds
-    /// of the same name.
+    /// The kind with this group and this name. None for any other kind. The group counts, because
+    /// other groups have kinds of the same name.
     pub(super) fn of(group: &str, kind: &str) -> Option<Self> {
         Some(match (group, kind) {
             ("", "Pod") => Self::Pod,
@@ -49,9 +49,11 @@ impl Kind {
     /// # Errors
     /// A value on the path to the Pod spec is missing or is no object.
     pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
-        self.spec_path()
-            .split('.')
-            .try_fold(object, |value, key| required(value, key))
+        let mut value = object;
+        for key in self.spec_path().split('.') {
+            value = member(value, key)?.ok_or(Wrong::lacks(value, key))?;
+        }
+        Ok(value)
     }
 
     /// The pod template of an object of another kind than Pod. None if there is none.
@@ -62,7 +64,8 @@ impl Kind {
     }
 }
 
-/// What a request does to which object. It decides which rules run, and which fields they may change.
+/// What a request does to which object. It decides which rules run, and which fields they may
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
@@ -71,19 +74,22 @@ pub(crate) enum Operation {
     PodUpdate,
     /// Ephemeral containers are added to a Pod, through the subresource `ephemeralcontainers`.
     EphemeralUpdate,
-    /// An object with a pod template is created or changes. It is told what would become of its Pods.
+    /// An object with a pod template is created or changes. It is told what would become of its
+    /// Pods.
     Template,
 }
 
 impl Operation {
-    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine such requests.
+    /// The operation on a kind or on one of its subresources. None if this policy doesn't examine
+    /// such requests.
     pub(super) fn of(kind: Kind, operation: &str, sub_resource: &str) -> Option<Self> {
         Some(match (kind, operation, sub_resource) {
             (Kind::Pod, "CREATE", "") => Self::PodCreate,
             (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
             (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralUpdate,
-            // The images and pull policies of a Job can't change. Kueue suspends a Job and then restores
-            // its node selector: after a rejection, the quota would stay taken.
+            // The images and pull policies of a Job can't change. Kueue suspends a Job and then
+            // restores its node selector: after a rejection, the quota would stay
+            // taken.
             (Kind::Pod, ..) | (Kind::Job, "UPDATE", _) => return None,
             (_, "CREATE" | "UPDATE", "") => Self::Template,
             _ => return None,

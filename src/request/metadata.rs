@@ -7,8 +7,8 @@ use crate::json::{self, Wrong};
 /// The kubelet marks the Pods that mirror its static Pods with this annotation.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name follows it. Source:
-/// `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
+/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
@@ -39,7 +39,7 @@ impl<'o> Metadata<'o> {
             }
         }
         Ok(Self {
-            annotations: json::object(metadata, "annotations")?,
+            annotations: json::typed(metadata, "annotations", "an object", Value::as_object)?,
             controller,
             is_deleting: json::member(metadata, "deletionTimestamp")?.is_some(),
         })

@@ -1,6 +1,6 @@
 //! Reads the payload of waPC's `validate`, and decides whether this policy examines the object.
 
-use kubewarden_policy_sdk::request::ValidationRequest;
+use kubewarden_policy_sdk::request::{UserInfo, ValidationRequest};
 use serde_json::Value;
 
 use super::kind::{Kind, Operation};
@@ -23,9 +23,8 @@ pub(crate) struct Request<'r> {
     pub(crate) operation: Operation,
     /// Whether the request creates the object.
     pub(crate) creates: bool,
-    /// Whether the request names no user. Audits send such requests.
-    names_no_user: bool,
-    is_from_node: bool,
+    /// The user. An audit names none.
+    user: &'r UserInfo,
     pub(crate) object: &'r Value,
     /// At UPDATE, the object that is stored.
     pub(crate) stored: &'r Value,
@@ -35,8 +34,8 @@ impl Review {
     /// Reads the payload.
     ///
     /// # Errors
-    /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's would show a
-    /// value.
+    /// The payload is not what a Kubewarden host sends. The sentence is fixed, because serde's
+    /// would show a value.
     pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
         // Otherwise serde_json would check each string on its own, which takes three times as long.
         let payload =
@@ -55,7 +54,8 @@ impl Review {
         &self.0.settings
     }
 
-    /// The request. None if this policy never examines requests with this kind, operation and subresource.
+    /// The request. None if this policy never examines requests with this kind, operation and
+    /// subresource.
     pub(crate) fn request(&self) -> Option<Request<'_>> {
         let request = &self.0.request;
         let kind = Kind::of(&request.kind.group, &request.kind.kind)?;
@@ -63,8 +63,7 @@ impl Review {
             kind,
             operation: Operation::of(kind, &request.operation, &request.sub_resource)?,
             creates: request.operation == "CREATE",
-            names_no_user: request.user_info.username.is_empty(),
-            is_from_node: request.user_info.groups.contains(NODES_GROUP),
+            user: &request.user_info,
             object: &request.object,
             stored: &request.old_object,
         })
@@ -98,12 +97,12 @@ impl<'r> Request<'r> {
             .transpose()
     }
 
-    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the annotation of
-    /// a mirror Pod, so a kubelet must also be the user. If the request names no user, as in an audit, the
-    /// Pod's controller must be a `Node`.
+    /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
+    /// annotation of a mirror Pod, so a kubelet must also be the user. If the request names no
+    /// user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
-        let is_of_node = self.names_no_user && metadata.controller == Some(NODE_KIND);
-        metadata.is_mirror() && (self.is_from_node || is_of_node)
+        let is_of_node = self.user.username.is_empty() && metadata.controller == Some(NODE_KIND);
+        metadata.is_mirror() && (self.user.groups.contains(NODES_GROUP) || is_of_node)
     }
 
     /// Whether the stored object has the same pod template.

@@ -1,11 +1,12 @@
-//! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies. `images.forbidNever` only
-//! reports, because the image that a node has under this name may be another one than a registry's.
+//! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies.
+//! `images.forbidNever` only reports, because the image that a node has under this name may be
+//! another one than a registry's.
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
 
-/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull policies are
-/// immutable, so there is no repair.
+/// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
+/// policies are immutable, so there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
     for (index, place) in examination.places.iter_mut().enumerate() {
         if !place.takes_part() {

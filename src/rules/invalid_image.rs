@@ -1,15 +1,16 @@
-//! *invalid-image*: an image that can't be parsed is a finding without a repair. The kubelet would report
-//! `InvalidImageName` long after the Pod was accepted.
+//! *invalid-image*: an image that can't be parsed is a finding without a repair. The kubelet would
+//! report `InvalidImageName` long after the Pod was accepted.
 //!
-//! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a finding only if
-//! `images.requireAlways` or `images.forbidNever` is set, because it may be an image that these patterns mean.
+//! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a
+//! finding only if `images.requireAlways` or `images.forbidNever` is set, because it may be an
+//! image that these patterns mean.
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
 use crate::image::Invalid;
 use crate::request::Operation;
 
-/// Reports the images that can't be pulled. An empty image in a pod template is left to the API server,
-/// because a controller may fill it in.
+/// Reports the images that can't be pulled. An empty image in a pod template is left to the API
+/// server, because a controller may fill it in.
 pub(super) fn report(examination: &mut Examination<'_>) {
     let spec = examination.request.kind.spec_path();
     let is_template = examination.request.operation == Operation::Template;

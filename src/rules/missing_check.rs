@@ -1,8 +1,9 @@
-//! *missing-check*: in a Pod with image checks, the image of each place that needs a check has to be
-//! covered by one. With `imageChecks.everyPod`, this rule applies to more Pods.
+//! *missing-check*: in a Pod with image checks, the image of each place that needs a check has to
+//! be covered by one. With `imageChecks.everyPod`, this rule applies to more Pods.
 //!
-//! A controller may write users' patches and image overrides into the Pod after it has made the checks,
-//! or it makes no check at all. Admission comes later, so this policy sees the final images.
+//! A controller may write users' patches and image overrides into the Pod after it has made the
+//! checks, or it makes no check at all. Admission comes later, so this policy sees the final
+//! images.
 
 mod copy;
 mod coverage;
@@ -26,8 +27,9 @@ use crate::pod::List;
 use crate::settings;
 use crate::shown::shown;
 
-/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without this
-/// limit, a user could make the Pod huge, because an added check may be a copy of one that the user wrote.
+/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
+/// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
+/// user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
 
 /// An image that is not covered.
@@ -40,8 +42,9 @@ struct Uncovered {
     policy: PullPolicy,
 }
 
-/// Adds the checks of the images that are not covered, or reports the images, as `imageChecks.coverage`
-/// says. `images` has the indexes of the places with each image, and gets those of the added checks.
+/// Adds the checks of the images that are not covered, or reports the images, as
+/// `imageChecks.coverage` says. `images` has the indexes of the places with each image, and gets
+/// those of the added checks.
 pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) {
     let action = examination.settings.image_checks.coverage;
     if action == settings::Coverage::Off || !applies(examination) {
@@ -82,8 +85,8 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
     }
 }
 
-/// Whether `imageChecks.coverage` applies to the Pod. Without image checks, it applies only where work
-/// can be half done.
+/// Whether `imageChecks.coverage` applies to the Pod. Without image checks, it applies only where
+/// work can be half done.
 fn applies(examination: &Examination<'_>) -> bool {
     let can_be_half_done =
         examination.first_init().is_some() || !examination.spec.restarts_always();
@@ -160,8 +163,8 @@ fn checks<'o>(
     Ok((additions, checks))
 }
 
-/// Adds a finding about an image that is not covered. `repair` has the name of the check that is added and
-/// its list, or says why none is.
+/// Adds a finding about an image that is not covered. `repair` has the name of the check that is
+/// added and its list, or says why none is.
 fn report(examination: &mut Examination<'_>, image: &Uncovered, effect: Effect, repair: Repair) {
     let Some(place) = examination.places.get(image.place) else {
         return;

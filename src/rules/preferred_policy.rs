@@ -1,7 +1,7 @@
 //! *preferred-policy*: `IfNotPresent` becomes `Always`, if `images.preferAlways` matches the image.
 //!
-//! It doesn't matter who wrote `IfNotPresent`. Nobody can tell, because the API server and controllers write it too, some
-//! controllers even for the tag `latest`.
+//! It doesn't matter who wrote `IfNotPresent`. Nobody can tell, because the API server and
+//! controllers write it too, some controllers even for the tag `latest`.
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};

@@ -1,19 +1,20 @@
 //! *pull-once*: a container whose image an init container has pulled with `Always` doesn't ask the
 //! registry again.
 //!
-//! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a second
-//! later can't hang the job. The change corrects no mistake. So it is not a finding, and the modes
-//! `Reject` and `Warn` don't report it.
+//! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
+//! second later can't hang the job. The change corrects no mistake. So it is not a finding, and the
+//! modes `Reject` and `Warn` don't report it.
 //!
-//! A check volume doesn't count: another webhook that writes the Pod with older types drops the volume's
-//! `image` without a word, and a lowered container would then run an old image that nobody asked for.
+//! A check volume doesn't count: another webhook that writes the Pod with older types drops the
+//! volume's `image` without a word, and a lowered container would then run an old image that nobody
+//! asked for.
 
 use crate::examination::{Examination, Role, Rule};
 use crate::image::PullPolicy;
 use crate::pod::List;
 
-/// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with the
-/// same image and `Always`. `images` has the indexes of the places with each image.
+/// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with
+/// the same image and `Always`. `images` has the indexes of the places with each image.
 pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     if !examination.settings.pull_once || !examination.has_checks() {
         return;

@@ -1,9 +1,10 @@
-//! *registry*: asks registries for the digests behind tags, and pins the tags if the settings say so.
+//! *registry*: asks registries for the digests behind tags, and pins the tags if the settings say
+//! so.
 //!
-//! A pinned place gets `IfNotPresent`: a node then pulls exactly when the digest has changed, and a check
-//! and its containers can't get different contents. With `PinAlways`, this is what `Always` is for, without
-//! a question of each node to the registry. KEP-5497 discusses a pull policy with which the kubelet itself
-//! would pull only if the digest has changed.
+//! A pinned place gets `IfNotPresent`: a node then pulls exactly when the digest has changed, and a
+//! check and its containers can't get different contents. With `PinAlways`, this is what `Always`
+//! is for, without a question of each node to the registry. KEP-5497 discusses a pull policy with
+//! which the kubelet itself would pull only if the digest has changed.
 
 mod failed;
 
@@ -103,7 +104,8 @@ impl Image<'_> {
     }
 }
 
-/// Writes the digest into the places of an image, and sets their pull policies, unless they are `Never`.
+/// Writes the digest into the places of an image, and sets their pull policies, unless they are
+/// `Never`.
 fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
     let is_preference =
         image.is_preference && examination.settings.registry.lookup == Lookup::PinAlways;
@@ -145,15 +147,8 @@ impl Reason for Unpinned {
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        let (image, policy) = (shown_pinned(&place.image.now), place.policy.now.as_str());
+        // The middle of a long text is cut, so the digest stays whole.
+        let (image, policy) = (shown(&place.image.now), place.policy.now.as_str());
         format!("set its image to {image} with {policy}")
-    }
-}
-
-/// An image with a digest, as a sentence shows it. The digest is shown whole.
-fn shown_pinned(image: &str) -> String {
-    match image.split_once('@') {
-        Some((tag, digest)) => format!("{}@{digest}", shown(tag)),
-        None => shown(image).into_owned(),
     }
 }

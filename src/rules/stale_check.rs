@@ -1,9 +1,9 @@
-//! *stale-check*: an image check whose image nothing else in the Pod has. The Pod waits for an image that
-//! it doesn't use.
+//! *stale-check*: an image check whose image nothing else in the Pod has. The Pod waits for an
+//! image that it doesn't use.
 //!
-//! `kubectl set image` changes the image of a container, and not that of its check. A controller writes
-//! checks before a patch replaces an image. A node that reboots runs init containers again, so a check
-//! that has passed once can still hold up the Pod.
+//! `kubectl set image` changes the image of a container, and not that of its check. A controller
+//! writes checks before a patch replaces an image. A node that reboots runs init containers again,
+//! so a check that has passed once can still hold up the Pod.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,24 +30,25 @@ fn stale(examination: &Examination<'_>) -> Vec<usize> {
     if !examination.has_checks() {
         return stale;
     }
-    let (mut before, mut now): (BTreeSet<Cow<'_, str>>, BTreeSet<Cow<'_, str>>) =
-        Default::default();
+    let mut now: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     for place in &examination.places {
         if place.role != Role::Check {
-            before.insert(place.same_image_before());
             now.insert(place.same_image());
+            if place.is_changed() {
+                before.insert(place.same_image_before());
+            }
         }
     }
     for (index, place) in examination.places.iter().enumerate() {
         if place.role == Role::Check {
-            let image = place.same_image();
+            let (image, image_before) = (place.same_image(), place.same_image_before());
             // *registry* may have pinned the check, beside an exempt place that keeps its tag.
             let tag = image.split_once('@').map(|(tag, _)| tag);
-            let is_used = before.contains(&place.same_image_before())
-                || before.contains(&image)
-                || now.contains(&image)
-                || tag.is_some_and(|tag| now.contains(tag));
-            if !is_used {
+            let mut images = [&image, &image_before].into_iter();
+            if !images.any(|image| now.contains(image) || before.contains(image))
+                && !tag.is_some_and(|tag| now.contains(tag))
+            {
                 stale.push(index);
             }
         }

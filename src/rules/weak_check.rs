@@ -1,8 +1,8 @@
-//! *weak-check*: an image check has to be at least as strong as every place with the same image that
-//! starts after its pull, other image checks apart.
+//! *weak-check*: an image check has to be at least as strong as every place with the same image
+//! that starts after its pull, other image checks apart.
 //!
-//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then asks
-//! the registry. If the registry fails, the container hangs in `ImagePullBackOff`
+//! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then
+//! asks the registry. If the registry fails, the container hangs in `ImagePullBackOff`
 //! (agent-stack-k8s#846). Each check is measured by itself, because each can pass on an old image.
 
 use std::cmp::Reverse;
@@ -31,7 +31,8 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
         return Vec::new();
     }
     let mut after_checks = on_apps(examination, places);
-    // From the last moment to the first: a check comes directly behind the places that start after it.
+    // From the last moment to the first: a check comes directly behind the places that start after
+    // it.
     let mut backwards = Vec::new();
     for (index, place) in examination.at(places) {
         let is_check = place.role == Role::Check;
@@ -54,36 +55,44 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
     after_checks
 }
 
-/// The checks that only app containers mount. After such a check start the app containers that mount it,
-/// and the volumes that only such containers mount.
+/// The checks that only app containers mount. After such a check start the app containers that
+/// mount it, and the volumes that only such containers mount.
 fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
-    let mut checks = BTreeMap::new();
-    // The pulls, by the app containers that they start with. Many volumes can be on the same containers.
+    let is_on_apps = |place: &Place<'_>| matches!(place.start, Start::VolumeOfApps { .. });
+    let checks = examination
+        .at(places)
+        .filter(|(_, place)| place.role == Role::Check);
+    let checks: BTreeMap<&str, (usize, &Place<'_>)> = checks
+        .filter(|(_, check)| is_on_apps(check))
+        .map(|(index, check)| (&*check.name, (index, check)))
+        .collect();
+    if checks.is_empty() {
+        return Vec::new();
+    }
+    // The pulls, by the app containers that they start with. Many volumes can be on the same
+    // containers.
     let mut pulls: BTreeMap<&[usize], Pull> = BTreeMap::new();
     for index in places {
         let Some(place) = examination.places.get(*index) else {
             continue;
         };
         let apps = match place.start {
+            _ if place.role == Role::Check => continue,
             Start::App => std::slice::from_ref(index),
             Start::VolumeOfApps { .. } => &*place.mounted_by,
             _ => continue,
         };
-        if place.role == Role::Check {
-            checks.insert(&*place.name, (*index, place));
-        } else {
-            let pull = (place.policy.now, Reverse(*index));
-            let strongest = pulls.entry(apps).or_insert(pull);
-            *strongest = pull.max(*strongest);
-        }
+        let pull = (place.policy.now, Reverse(*index));
+        let strongest = pulls.entry(apps).or_insert(pull);
+        *strongest = pull.max(*strongest);
     }
     let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
     for (apps, pull) in pulls {
         let first = apps
             .first()
             .and_then(|index| examination.places.get(*index));
-        for mount in first.map_or(&[][..], |app| &app.mounts) {
-            let Some((check, volume)) = checks.get(mount.volume) else {
+        for volume in first.map_or(&[][..], |app| &app.volumes) {
+            let Some((check, volume)) = checks.get(volume) else {
                 continue;
             };
             let mut apps = apps.iter();

@@ -1,9 +1,12 @@
 //! What the settings say about one image.
 
-use super::Settings;
+use std::cell::LazyCell;
+
+use super::{Lookup, Settings};
 use crate::image::{Names, Pattern, Reference};
 
-/// What the settings say about one image: the first pattern of each list that matches it, and whether it is looked up.
+/// What the settings say about one image: the first pattern of each list that matches it, and
+/// whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ForImage<'s> {
     /// The pattern of `exempt.images`.
@@ -23,34 +26,28 @@ pub(crate) struct ForImage<'s> {
 impl Settings {
     /// What the settings say about an image.
     pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
-        if !self.has_image_patterns() {
-            return ForImage::default();
-        }
-        let names = Names::of(image);
-        let first = |patterns| names.first_match(patterns);
-        let images = &self.images;
+        let names = LazyCell::new(|| Names::of(image));
+        let (images, registry) = (&self.images, &self.registry);
         ForImage {
-            exempt: first(&self.exempt.images),
-            require_always: first(&images.require_always),
-            prefer_always: first(&images.prefer_always),
-            forbid_always: first(&images.forbid_always),
-            forbid_never: first(&images.forbid_never),
+            exempt: first(&self.exempt.images, &names),
+            require_always: first(&images.require_always, &names),
+            prefer_always: first(&images.prefer_always, &names),
+            forbid_always: first(&images.forbid_always, &names),
+            forbid_never: first(&images.forbid_never, &names),
             // No registry has an image ID.
-            is_looked_up: !image.is_image_id() && self.registry.looks_up(&names),
+            is_looked_up: registry.lookup != Lookup::Off
+                && !image.is_image_id()
+                && first(&registry.images, &names).is_some()
+                && first(&registry.skip_images, &names).is_none(),
         }
     }
+}
 
-    /// Whether any setting names images. Most installations have none, and then no name is normalised.
-    fn has_image_patterns(&self) -> bool {
-        let images = &self.images;
-        let lists = [
-            &self.exempt.images,
-            &images.require_always,
-            &images.prefer_always,
-            &images.forbid_always,
-            &images.forbid_never,
-            &self.registry.images,
-        ];
-        lists.into_iter().any(|patterns| !patterns.is_empty())
-    }
+/// The first pattern that matches an image. Most installations name no images, and then the names
+/// of the image are not made.
+fn first<'p>(
+    patterns: &'p [Pattern],
+    names: &LazyCell<Names, impl FnOnce() -> Names>,
+) -> Option<&'p Pattern> {
+    patterns.iter().find(|pattern| pattern.matches(names))
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{NamePattern, value};
 use crate::json::{self, WrongField};
 
-/// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a number follows the prefix.
+/// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
+/// number follows the prefix.
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
@@ -15,22 +16,22 @@ const PREFIX_MAX: usize = 58;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageChecks {
-    /// An init container or image volume is an image check only if its name starts with one of these prefixes. The names
-    /// of added checks start with the first prefix.
+    /// An init container or image volume is an image check only if its name starts with one of
+    /// these prefixes. The names of added checks start with the first prefix.
     #[serde(deserialize_with = "prefixes")]
     pub name_prefixes: Vec<Prefix>,
     /// What happens to an image that needs a check and has none, in a Pod that has image checks.
     pub coverage: Coverage,
-    /// Whether `coverage` also applies to Pods without any image check, where work can be half done: Pods with an init
-    /// container, and Pods whose `restartPolicy` is not `Always`. With coverage `Fix`, this needs a `template`, unless
-    /// added checks are image volumes.
+    /// Whether `coverage` also applies to Pods without any image check, where work can be half
+    /// done: Pods with an init container, and Pods whose `restartPolicy` is not `Always`. With
+    /// coverage `Fix`, this needs a `template`, unless added checks are image volumes.
     pub every_pod: bool,
     /// What an added check is made of.
     #[serde(rename = "as")]
     pub form: Form,
-    /// The container that an added init container is made from if the Pod has no check to copy. It has no `name`, `image`
-    /// or `imagePullPolicy`. Its command has to exist in every image, so it is usually in a volume that an earlier init
-    /// container has filled.
+    /// The container that an added init container is made from if the Pod has no check to copy. It
+    /// has no `name`, `image` or `imagePullPolicy`. Its command has to exist in every image,
+    /// so it is usually in a volume that an earlier init container has filled.
     pub template: Option<Template>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
@@ -78,7 +79,8 @@ fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Erro
     })
 }
 
-/// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins with no `-`.
+/// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins
+/// with no `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
@@ -115,7 +117,8 @@ pub enum Coverage {
     Warn,
     /// It is a finding without a repair.
     Reject,
-    /// It is a finding, and the repair adds the missing check. Where none can be added, it is a warning that says why.
+    /// It is a finding, and the repair adds the missing check. Where none can be added, it is a
+    /// warning that says why.
     Fix,
 }
 
@@ -123,21 +126,23 @@ pub enum Coverage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Form {
-    /// An init container: a copy of the Pod's last check that can be copied, or else made from the `template`.
+    /// An init container: a copy of the Pod's last check that can be copied, or else made from the
+    /// `template`.
     #[default]
     InitContainer,
-    /// An image volume. It needs no command in the image, no container and no second of start-up. It needs Kubernetes
-    /// 1.35 or newer, on the API server and on every node.
+    /// An image volume. It needs no command in the image, no container and no second of start-up.
+    /// It needs Kubernetes 1.35 or newer, on the API server and on every node.
     ImageVolume,
 }
 
-/// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required. Probes, `lifecycle` and
-/// restart rules are errors, because the API server would reject the Pod.
+/// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required.
+/// Probes, `lifecycle` and restart rules are errors, because the API server would reject the Pod.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Value")]
 pub struct Template(
-    // Boxed, because the type has more than 1,000 bytes: settings without a template would touch four more pages of memory.
+    // Boxed, because the type has more than 1,000 bytes: settings without a template would touch
+    // four more pages of memory.
     #[cfg_attr(
         feature = "schema",
         schemars(with = "serde_json::Map<String, serde_json::Value>")

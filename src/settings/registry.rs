@@ -3,19 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 use super::value;
-use crate::image::{Names, Pattern};
+use crate::image::Pattern;
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
-    /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins. Lookups
-    /// need a longer evaluation timeout.
+    /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
+    /// Lookups need a longer evaluation timeout.
     pub lookup: Lookup,
-    /// The images that are looked up. They are required for lookups: whoever creates a Pod chooses the
-    /// hosts of its images, and policy-server connects to these hosts. So name your registries. `["*"]`
-    /// stands for all images.
+    /// The images that are looked up. They are required for lookups: whoever creates a Pod chooses
+    /// the hosts of its images, and policy-server connects to these hosts. So name your
+    /// registries. `["*"]` stands for all images.
     #[serde(deserialize_with = "value::strings")]
     pub images: Vec<Pattern>,
     /// The images that are not looked up, even if `images` matches them.
@@ -23,12 +23,12 @@ pub struct Registry {
     pub skip_images: Vec<Pattern>,
     /// What happens if the tag, the digest or the repository does not exist.
     pub on_not_found: Action,
-    /// What happens if the registry answers 401 or 403. The credentials of policy-server are not those of
-    /// the Pod.
+    /// What happens if the registry answers 401 or 403. The credentials of policy-server are not
+    /// those of the Pod.
     pub on_denied: Action,
-    /// What happens if there is no other answer: no connection, DNS, TLS, a time-out, 5xx, 429, a lookup
-    /// that the host refuses, an image whose name can't be asked for, and an image beyond the 20th lookup
-    /// of a request.
+    /// What happens if there is no other answer: no connection, DNS, TLS, a time-out, 5xx, 429, a
+    /// lookup that the host refuses, an image whose name can't be asked for, and an image
+    /// beyond the 20th lookup of a request.
     pub on_no_answer: Action,
 }
 
@@ -54,8 +54,8 @@ pub enum Lookup {
     Off,
     /// The registry is asked, and no digest is written into the Pod.
     Verify,
-    /// The digest is written into the places of each image that a place pulls with `Always`. Other images
-    /// are not asked for.
+    /// The digest is written into the places of each image that a place pulls with `Always`. Other
+    /// images are not asked for.
     PinAlways,
     /// The digest is written into the Pod.
     Pin,
@@ -76,16 +76,7 @@ pub enum Action {
     Reject,
     /// The image and its pull policy don't change. There is a warning.
     KeepTag,
-    /// The tag doesn't change, and `Always` becomes `IfNotPresent`, so a node can use an image that it has.
-    /// There is a warning.
+    /// The tag doesn't change, and `Always` becomes `IfNotPresent`, so a node can use an image that
+    /// it has. There is a warning.
     UseCached,
-}
-
-impl Registry {
-    /// Whether an image with these names is looked up.
-    pub(super) fn looks_up(&self, names: &Names) -> bool {
-        self.lookup != Lookup::Off
-            && names.first_match(&self.images).is_some()
-            && names.first_match(&self.skip_images).is_none()
-    }
 }

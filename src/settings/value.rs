@@ -1,7 +1,7 @@
 //! Reads settings from a tree of JSON values, with the conventions of settings.
 //!
-//! The deserializer of `serde_json` doesn't know them: which values mean "not set", and that a bare `Off`
-//! in YAML is `false`. It also reads a list into a struct.
+//! The deserializer of `serde_json` doesn't know them: which values mean "not set", and that a bare
+//! `Off` in YAML is `false`. It also reads a list into a struct.
 
 use serde::de::value::MapDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, IntoDeserializer, Visitor};
@@ -40,8 +40,8 @@ where
         .collect())
 }
 
-/// An element of a list of strings. None for `""`. Each element is read by itself, so that an error has its
-/// position.
+/// An element of a list of strings. None for `""`. Each element is read by itself, so that an error
+/// has its position.
 struct Element<T>(Option<T>);
 
 impl<'de, T: TryFrom<String, Error = String>> Deserialize<'de> for Element<T> {
@@ -62,8 +62,8 @@ fn is_unset(value: &Value) -> bool {
     }
 }
 
-/// A value of the settings. Where a type asks for an object or for one of several words, the conventions
-/// apply. Everything else is read as `serde_json` reads it.
+/// A value of the settings. Where a type asks for an object or for one of several words, the
+/// conventions apply. Everything else is read as `serde_json` reads it.
 #[derive(Clone, Copy)]
 struct SettingsValue<'v>(&'v Value);
 

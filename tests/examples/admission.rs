@@ -1,4 +1,5 @@
-//! What an API server and Kubewarden do with the policies of the examples: which requests they send to which policy.
+//! What an API server and Kubewarden do with the policies of the examples: which requests they send
+//! to which policy.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -46,7 +47,8 @@ impl Policy {
         self.spec["mutating"] == true
     }
 
-    /// Whether the API server sends the request to this policy, if the namespace has no labels of its own.
+    /// Whether the API server sends the request to this policy, if the namespace has no labels of
+    /// its own.
     pub(super) fn selects(&self, request: &Value) -> bool {
         let namespace = request["namespace"].as_str().unwrap_or("default");
         self.selects_in(&json!({"kubernetes.io/metadata.name": namespace}), request)
@@ -185,8 +187,9 @@ impl Client for Registries {
 /// What comes out of admission: the object that is stored, or the message of a rejection.
 pub(super) type Outcome = Result<Value, String>;
 
-/// Sends a request to policies that select it: to the mutating ones in this order, and then to the others. The outcome is
-/// without this policy's own annotations, because each installation adds its entries there.
+/// Sends a request to policies that select it: to the mutating ones in this order, and then to the
+/// others. The outcome is without this policy's own annotations, because each installation adds its
+/// entries there.
 pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Registries) -> Outcome {
     let mut request = request.clone();
     let of_kind = |is_mutating| {
@@ -210,7 +213,8 @@ pub(super) fn admit(policies: &[&Policy], request: &Value, mut registries: Regis
     Ok(object)
 }
 
-/// The API server sends an UPDATE of a Pod exactly if an image changes. The module accepts all others unchanged.
+/// The API server sends an UPDATE of a Pod exactly if an image changes. The module accepts all
+/// others unchanged.
 #[test]
 fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
     let policies = super::policies();

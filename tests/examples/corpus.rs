@@ -1,5 +1,5 @@
-//! The corpus: the requests that create the Pods of `test_data/pods`, and the captured requests of `test_data/reviews`
-//! that create a Pod or a Job.
+//! The corpus: the requests that create the Pods of `test_data/pods`, and the captured requests of
+//! `test_data/reviews` that create a Pod or a Job.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::admission::Registries;
 use super::files;
 
-/// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has the label of
-/// every-pod.yaml, and the label of a Job's Pod unless its `restartPolicy` is `Always`.
+/// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has
+/// the label of every-pod.yaml, and the label of a Job's Pod unless its `restartPolicy` is
+/// `Always`.
 pub(super) fn requests() -> Vec<Value> {
     let pods = manifests().into_iter().map(|(_, mut pod)| {
         fill_in_defaults(&mut pod);
@@ -88,7 +89,8 @@ impl Node {
         repository.split('/').next().map(str::to_owned)
     }
 
-    /// The registries that a container's start asks: that of its own image, and those of the image volumes that it mounts.
+    /// The registries that a container's start asks: that of its own image, and those of the image
+    /// volumes that it mounts.
     fn asked_by(&self, container: &Value, spec: &Value) -> BTreeSet<String> {
         let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
         let mounted: Vec<&str> = mounts.collect();
@@ -108,8 +110,8 @@ impl Node {
             .collect()
     }
 
-    /// Whether a Pod doesn't start completely while these registries are away. A reboot of the node starts init containers
-    /// again, so it asks their registries again.
+    /// Whether a Pod doesn't start completely while these registries are away. A reboot of the node
+    /// starts init containers again, so it asks their registries again.
     pub(super) fn waits(&self, object: &Value, registries: Registries) -> bool {
         let spec = spec_of(object);
         containers(spec)
@@ -118,8 +120,8 @@ impl Node {
     }
 }
 
-/// Whether a container may run an old image of its node because of a policy: its author wrote `Always`, and now nothing
-/// in the Pod pulls this image with `Always`, or by its digest.
+/// Whether a container may run an old image of its node because of a policy: its author wrote
+/// `Always`, and now nothing in the Pod pulls this image with `Always`, or by its digest.
 pub(super) fn may_run_an_old_image(before: &Value, after: &Value) -> bool {
     let containers = |object| containers(spec_of(object));
     let is_always = |container: &&Value| container["imagePullPolicy"] == "Always";

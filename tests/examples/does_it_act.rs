@@ -1,4 +1,5 @@
-//! The objects in `examples/pods`: an operator sends them to an API server, and sees from the answer whether a policy acts.
+//! The objects in `examples/pods`: an operator sends them to an API server, and sees from the
+//! answer whether a policy acts.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +28,8 @@ fn request(policy: &Policy) -> Value {
     request
 }
 
-/// The policies that an API server calls, with their requests. A second policy only looks at what the first one returned.
+/// The policies that an API server calls, with their requests. A second policy only looks at what
+/// the first one returned.
 pub(super) fn requests() -> Vec<(Policy, Value)> {
     let called = policies()
         .into_iter()

@@ -1,4 +1,5 @@
-//! The label `consistent-pull-policy/off`, which switches the examples off: on a namespace, or on an object.
+//! The label `consistent-pull-policy/off`, which switches the examples off: on a namespace, or on
+//! an object.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,8 @@ fn with_label(labels: &Value) -> Value {
     labels
 }
 
-/// Whether tenants could use the label on a Pod to get at an image: a policy with `requireAlways` is a guard.
+/// Whether tenants could use the label on a Pod to get at an image: a policy with `requireAlways`
+/// is a guard.
 fn is_guard(settings: &Value) -> bool {
     !settings["images"]["requireAlways"].is_null()
 }

@@ -1,5 +1,6 @@
-//! The tables of examples/README.md, and examples/pairs.yaml for the chart. They are worked out on the corpus, with the
-//! module's answers. The patterns of the examples name invented registries, so the tables take each pattern for `*`.
+//! The tables of examples/README.md, and examples/pairs.yaml for the chart. They are worked out on
+//! the corpus, with the module's answers. The patterns of the examples name invented registries, so
+//! the tables take each pattern for `*`.
 //!
 //! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
 
@@ -71,8 +72,8 @@ impl Tables {
             .map(|sample| &sample.request)
     }
 
-    /// The policy, with its first policy if it is a second one: a second policy says something only about Pods that its
-    /// first policy has seen.
+    /// The policy, with its first policy if it is a second one: a second policy says something only
+    /// about Pods that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
         let first = FIRST.iter().find(|(second, _)| policy.file == *second);
         let is_first = |other: &&Policy| first.is_some_and(|(_, first)| other.file == *first);
@@ -83,8 +84,8 @@ impl Tables {
             .collect()
     }
 
-    /// Whether two policies stand together on a request: alone and in both orders they accept it, the orders give the
-    /// same object, and neither would change this object again.
+    /// Whether two policies stand together on a request: alone and in both orders they accept it,
+    /// the orders give the same object, and neither would change this object again.
     fn stand_together(&self, one: &Policy, other: &Policy, request: &Value) -> bool {
         let [one_alone, other_alone] = [one, other].map(|policy| self.with_first(policy));
         let outcome = |policies: &[&Policy]| admit(policies, request, Registries::Up);
@@ -99,8 +100,8 @@ impl Tables {
         result == reversed && keeps(one) && keeps(other)
     }
 
-    /// For each pair of files that select a common object: the number of these objects, and of those on
-    /// which the two don't stand together.
+    /// For each pair of files that select a common object: the number of these objects, and of
+    /// those on which the two don't stand together.
     fn pairs(&self) -> BTreeMap<(&str, &str), (usize, usize)> {
         let mut pairs = BTreeMap::new();
         for (index, one) in self.policies.iter().enumerate() {
@@ -176,7 +177,8 @@ impl Tables {
         objects
     }
 
-    /// The largest number of objects in which a container may run an old image because of the policy.
+    /// The largest number of objects in which a container may run an old image because of the
+    /// policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
         let registries = [
             Registries::Up,
@@ -198,8 +200,8 @@ impl Tables {
             "wait after a reboot while the registries are away",
             "may run an old image",
         ];
-        // How many objects wait on a node on which the same objects ran before: those of this file, or as their authors
-        // wrote them.
+        // How many objects wait on a node on which the same objects ran before: those of this file,
+        // or as their authors wrote them.
         let waiting = |policy, at_creation, at_start| {
             let objects = self.stored(policy, at_creation);
             let now = count(&objects, |object| {

@@ -1,5 +1,5 @@
-//! The client of registries: a program of its own beside this one (`xtask/registry`), because it is compiled for a
-//! minute, and most commands don't need it.
+//! The client of registries: a program of its own beside this one (`xtask/registry`), because it is
+//! compiled for a minute, and most commands don't need it.
 
 use std::env;
 use std::ffi::OsStr;

@@ -35,8 +35,8 @@ pub(crate) fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Users read this error. So its causes follow in the same line, and there is no backtrace,
-            // even if RUST_BACKTRACE is set.
+            // Users read this error. So its causes follow in the same line, and there is no
+            // backtrace, even if RUST_BACKTRACE is set.
             eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The root of the repository: the parent of this crate's directory. When Cargo runs this program,
-/// `CARGO_MANIFEST_DIR` names the crate's directory. Otherwise the directory at compile time is used.
+/// `CARGO_MANIFEST_DIR` names the crate's directory. Otherwise the directory at compile time is
+/// used.
 pub(crate) fn root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)

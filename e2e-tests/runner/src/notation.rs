@@ -205,18 +205,19 @@ pub(crate) fn written_out(value: &Value) -> Value {
     written.into()
 }
 
-/// Writes out each digest: `sha256:a1…` has the two digits 32 times.
+/// Writes out each digest: `sha256:1…` has the digit 64 times.
 pub(crate) fn whole_digests(text: &str) -> String {
     let mut parts = text.split('…');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = whole.rsplit_once(':').map_or("", |(_, digits)| digits);
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        whole += &match digits.len() {
-            1 | 2 if is_hex => digits.repeat(64 / digits.len() - 1),
-            _ => "…".to_owned(),
+        let is_digit = digits.len() == 1 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let rest = if is_digit {
+            digits.repeat(63)
+        } else {
+            "…".to_owned()
         };
-        whole += part;
+        whole.extend([&rest, part]);
     }
     whole
 }
@@ -229,9 +230,8 @@ pub(crate) fn short_digests(text: &str) -> String {
     for part in parts {
         short += START;
         let (digest, rest) = part.split_at_checked(64).unwrap_or(("", part));
-        let mut starts = [1, 2].iter().filter_map(|length| digest.get(..*length));
-        match starts.find(|digits| digits.repeat(64 / digits.len()) == digest) {
-            Some(digits) => short.extend([digits, "…", rest]),
+        match digest.get(..1).filter(|digit| digit.repeat(64) == digest) {
+            Some(digit) => short.extend([digit, "…", rest]),
             None => short += part,
         }
     }

@@ -79,7 +79,7 @@ test("the plan", async ({ playground }) => {
     { name: "none.yaml", mimeType: "text/yaml", buffer: Buffer.from("") },
   ]);
   const plan = page.locator("#plan");
-  await expect(plan).toContainText("1,000 objects");
+  await expect(page.locator("#survey")).toContainText("1,000 objects");
   await expect(plan.locator("[aria-current]")).toBeVisible();
   await picture("playground-plan", page, plan);
 });

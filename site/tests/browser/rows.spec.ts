@@ -11,6 +11,7 @@ import { type JsonObject, listAt, textAt } from "../../src/json.ts";
 import { imagesOf } from "../../src/defaults.ts";
 import { Guest } from "../../src/host.ts";
 import { copiesOf, endDuring, type Incident, outOfReach } from "../../src/incident.ts";
+import { passedOn } from "../../src/objects.ts";
 import { registryOf } from "../../src/registry.ts";
 import { type End, hasStarted, simulate } from "../../src/start.ts";
 import { policy } from "../policy.ts";
@@ -97,7 +98,7 @@ test("an instance of the module keeps nothing from one call to the next", () => 
     const { place, request, settings, calls, answer } = JSON.parse(line) as Case;
     if (!answer) continue;
     let asked = 0;
-    const got = answerOf(guest, request, settings, (_, namespace) => {
+    const got = answerOf(guest, passedOn(request), settings, (_, namespace) => {
       if (namespace !== "oci") return new Uint8Array();
       const call = calls[asked++];
       if (call?.answer === undefined) throw new Error(call?.error ?? "the row has fewer lookups");

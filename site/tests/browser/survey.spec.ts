@@ -120,6 +120,14 @@ test("an incident is chosen, and a cell opens the drawing of it", async ({ playg
   const { page } = playground;
   const survey = await open(playground, info, TWO);
   await done(survey);
+  // At first, that image of each Pod is gone that harms it most.
+  await survey.getByRole("button", { name: "agent-stack-k8s", exact: true }).click();
+  await done(survey);
+  await page.locator("#plan").getByRole("button", { name: "half of it runs" }).click();
+  await expect(playground.image("ghcr.io/x/app:1")).toHaveAttribute("aria-pressed", "true");
+  await expect(playground.image("docker.io/library/db:1")).toHaveAttribute("aria-pressed", "false");
+  await survey.getByLabel("Incident").selectOption("registries");
+  await done(survey);
   await survey.getByRole("button", { name: "agent-stack-k8s", exact: true }).click();
   await expect
     .poll(() => numbers(survey, "agent-stack-k8s"))
@@ -172,6 +180,7 @@ test("lookups fail in an incident, and the drawing says what the table says", as
   const { page } = playground;
   const survey = await open(playground, info, TWO);
   await done(survey);
+  await survey.getByLabel("Incident").selectOption("registries");
   await survey.getByRole("button", { name: "pin-digests" }).click();
   // The tags stay, and the nodes have the images under their digests alone.
   await expect
@@ -205,9 +214,7 @@ test("ticked files become commands with values, for chosen namespaces", async ({
   await expect(install).toBeVisible();
   await install.getByRole("button", { name: "m", exact: true }).click();
   // The numbers are of the other namespace.
-  await expect
-    .poll(() => numbers(survey, "pin-digests"))
-    .toEqual(["1", "1", "0", "0", "0 → 1", "1 → 0"]);
+  await expect.poll(() => numbers(survey, "pin-digests")).toEqual(["1", "1", "0", "0", "0", "1"]);
   await install.getByRole("button", { name: "Copy the commands" }).click();
   await expect(install.getByRole("status")).toHaveText("Copied");
   const commands = await page.evaluate(() => navigator.clipboard.readText());

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { type Choice, conflicts, helmCommand, readPairs, valuesOf } from "../../src/chart.ts";
+import {
+  chartAt,
+  type Choice,
+  conflicts,
+  helmCommand,
+  readPairs,
+  valuesOf,
+} from "../../src/chart.ts";
 import type { ExampleFile } from "../../src/selection.ts";
 
 const file = (settings: object): ExampleFile => ({
@@ -50,12 +57,27 @@ test("the values have only what differs from the file", () => {
   });
 });
 
+test("an audit keeps its own mode", () => {
+  const audit = file({});
+  for (const policy of audit.policies) policy.audits = true;
+  expect(valuesOf(audit, [], choice)).toEqual({ example: "one" });
+});
+
+test("the chart is beside the published page, or in a clone", () => {
+  expect(chartAt(new URL("https://example.github.io/project/?a#b"), "1.2.3")).toBe(
+    "consistent-pull-policy --version 1.2.3 --repo https://example.github.io/project/charts",
+  );
+  expect(chartAt(new URL("http://localhost:4173/"), "1.2.3")).toBe(
+    "consistent-pull-policy-1.2.3.tgz",
+  );
+});
+
 test("the command carries the values", () => {
   const values = valuesOf(file({}), [], {
     mode: "monitor",
     namespaces: { exclude: ["kube-system"] },
   });
-  const command = helmCommand(file({}), values);
+  const command = helmCommand(file({}), values, "the-chart");
   expect(command).toContain("helm upgrade --install consistent-pull-policy-one");
   const [, text = ""] = /<<'VALUES'\n([\s\S]*)VALUES\n$/.exec(command) ?? [];
   expect(parse(text)).toEqual(values);

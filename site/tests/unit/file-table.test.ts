@@ -4,7 +4,7 @@ import type { Result } from "../../src/plan.ts";
 import type { ExampleFile } from "../../src/selection.ts";
 
 const result = (more: Partial<Result>): Result => ({
-  ...{ outcome: "allowed", rules: [], reason: "", before: "starts", after: "starts" },
+  ...{ outcome: "allowed", rules: [], reason: "", before: "starts", after: "starts", worst: {} },
   ...more,
 });
 const file = (name: string, audits?: boolean): ExampleFile => ({

@@ -23,6 +23,7 @@ const row = (more: Partial<PlanRow>): PlanRow => ({
   reason: "",
   before: "starts",
   after: "starts",
+  worst: {},
   ...more,
 });
 

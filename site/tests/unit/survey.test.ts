@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Incident, Moment } from "../../src/incident.ts";
+import { validateSettings } from "../../src/evaluate.ts";
+import type { Chosen, Incident, Moment } from "../../src/incident.ts";
 import type { JsonObject } from "../../src/json.ts";
-import type { ExampleFile, Policy } from "../../src/selection.ts";
+import { type ExampleFile, type Policy, readFiles } from "../../src/selection.ts";
 import { type Candidate, candidateOf, fitted, Survey, typedCandidate } from "../../src/survey.ts";
 import { group } from "../../src/workloads.ts";
 import { policy as module } from "../policy.ts";
@@ -34,7 +36,7 @@ const during = (moment: Moment, what: Incident["what"] = "registries", name = ""
   ...{ what, name, moment },
 });
 
-function result(values: JsonObject[], one: Candidate, incident = during("meanwhile")) {
+function result(values: JsonObject[], one: Candidate, incident: Chosen = during("meanwhile")) {
   const survey = new Survey(module, group(values, one.policies));
   survey.prepare([one]);
   return survey.result(0, one, incident);
@@ -103,6 +105,26 @@ test("a policy for Jobs gets the Jobs, and their Pods start as they are", () => 
   expect(result([pod({ containers: containers("Never") })], one)).toBeUndefined();
 });
 
+test("of a Job that is rejected in an incident, no Pod is made", () => {
+  const rules = [{ apiGroups: ["batch"], resources: ["jobs"], operations: ["CREATE"] }];
+  const registry = { lookup: "Verify", images: ["*"] };
+  const one = candidate({ templates: "Reject", registry }, { spec: { rules } });
+  const spec = { restartPolicy: "Never", containers: containers("Always", "IfNotPresent") };
+  const job = {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name: "j", namespace: "n" },
+    spec: { template: { spec } },
+  };
+  const gone = (moment: Moment) => result([job], one, during(moment, "image", "reg.test/c0:1"));
+  expect(gone("meanwhile")).toMatchObject({
+    outcome: "allowed",
+    before: "half",
+    after: "rejected",
+  });
+  expect(gone("reboot")).toMatchObject({ before: "half", after: "half" });
+});
+
 test("a second policy gets what its first file returns", () => {
   const settings = { imageChecks: { coverage: "Fix", everyPod: true, as: "ImageVolume" } };
   const second = {
@@ -161,6 +183,20 @@ describe("while registries are away", () => {
   });
 });
 
+test("of the images of a Pod, the one is gone that harms most", () => {
+  const values = [pod({ containers: containers("Always", "IfNotPresent") })];
+  const any = { what: "any", name: "", moment: "meanwhile" } as const;
+  const lowers = candidate({ images: { forbidAlways: ["*"] } });
+  const image = during("meanwhile", "image", "reg.test/c0:1");
+  expect(result(values, lowers, any)).toMatchObject({
+    before: "half",
+    after: "starts",
+    worst: { before: image },
+  });
+  const empty = { ...any, moment: "empty" } as const;
+  expect(result(values, lowers, empty)).toMatchObject({ before: "half", after: "half" });
+});
+
 test("the typed settings are for every object, and are forgotten when they change", () => {
   const values = [pod({ containers: containers("Always") })];
   const survey = new Survey(module, group(values, []));
@@ -190,7 +226,7 @@ test("the summary has the registries, the images and the nodes that have them", 
     [],
   );
   expect(new Survey(module, cluster).summary([candidate({})])).toMatchObject({
-    workloads: [{ kind: "Pod", name: "p", number: 1, nodes: 2 }],
+    workloads: [{ kind: "Pod", name: "p", number: 1, nodesWith: ["n1", "n2"] }],
     nodes: 3,
     hasNamespaces: false,
     hasJobs: false,
@@ -198,6 +234,25 @@ test("the summary has the registries, the images and the nodes that have them", 
     registriesOf: { one: ["reg.test"] },
     images: ["reg.test/c0:1"],
   });
+});
+
+test("the settings of every example are valid with the seen registries", () => {
+  const folder = new URL("../../../examples/", import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+  const files = readFiles(
+    Object.fromEntries(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")])),
+  );
+  const images = ["a", "localhost/a", "127.0.0.1:5000/a", "[::1]:5000/a", "reg.test:443/a"];
+  const pods = images.map((image) => pod({ containers: [{ name: "a", image }] }));
+  const { registries } = new Survey(module, group(pods, [])).summary([]);
+  expect(registries).toHaveLength(images.length);
+  for (const { name, policies } of files) {
+    for (const { settings } of policies) {
+      expect(validateSettings(module, fitted(settings, registries)), name).toMatchObject({
+        valid: true,
+      });
+    }
+  }
 });
 
 test("the seen registries take the place of invented patterns alone", () => {

@@ -20,9 +20,9 @@ const COPIED: [&str; 10] = [
     "terminationMessagePolicy",
 ];
 
-/// A copy of a check, without name, image and pull policy. None if the check's program comes from its own
-/// image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation names one
-/// container, so a copy would have no profile.
+/// A copy of a check, without name, image and pull policy. None if the check's program comes from
+/// its own image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation
+/// names one container, so a copy would have no profile.
 ///
 /// # Errors
 /// The path of a field that Kubernetes' type doesn't know, or that has another type.
@@ -57,8 +57,8 @@ pub(super) fn copy(
     container.map(Some).map_err(|wrong| wrong.path)
 }
 
-/// Whether a variable of the environment may be in the command, in the arguments or in the `subPathExpr`
-/// of a mount.
+/// Whether a variable of the environment may be in the command, in the arguments or in the
+/// `subPathExpr` of a mount.
 fn uses_environment(check: &Value) -> bool {
     let mounts = lenient_list(check, "volumeMounts").iter();
     let sub_paths = mounts.filter_map(|mount| mount.get("subPathExpr"));
@@ -69,9 +69,9 @@ fn uses_environment(check: &Value) -> bool {
     texts.any(|text| text.contains('$'))
 }
 
-/// Whether the check's program comes from a mount of the check: the first word of `command` is an absolute
-/// path at or below a mount path. Any other program comes from the check's own image, and the image of an
-/// added check may not have it.
+/// Whether the check's program comes from a mount of the check: the first word of `command` is an
+/// absolute path at or below a mount path. Any other program comes from the check's own image, and
+/// the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
     let Some(program) = lenient_list(check, "command")
         .first()

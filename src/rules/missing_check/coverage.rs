@@ -12,8 +12,8 @@ pub(super) struct Coverage<'e, 'o> {
     is_with_volumes: bool,
     /// When the first init container starts. None if the Pod has none.
     first_init: Option<Moment>,
-    /// When the Pod's work begins: with the app containers. If added checks are image volumes, with the
-    /// first init container, if there is one.
+    /// When the Pod's work begins: with the app containers. If added checks are image volumes,
+    /// with the first init container, if there is one.
     work: Moment,
     /// When the first place starts that needs a check.
     first_needing: Moment,
@@ -46,8 +46,9 @@ impl<'e, 'o> Coverage<'e, 'o> {
 
     /// The index of the first place of an image that needs a check, if the image is not covered.
     ///
-    /// A check covers its image even if it is too weak: *weak-check* is about such checks. *pull-once*
-    /// may lower a place, so the place doesn't depend on strength: a second run finds the same one.
+    /// A check covers its image even if it is too weak: *weak-check* is about such checks.
+    /// *pull-once* may lower a place, so the place doesn't depend on strength: a second run
+    /// finds the same one.
     pub(super) fn uncovered(&self, places: &[usize]) -> Option<usize> {
         let needing = || {
             let places = self.examination.at(places);
@@ -84,8 +85,8 @@ impl<'e, 'o> Coverage<'e, 'o> {
         }
     }
 
-    /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of the
-    /// places with this image that need a check.
+    /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of
+    /// the places with this image that need a check.
     fn covers(&self, place: &Place<'_>, strongest: PullPolicy) -> bool {
         let is_check = place.role == Role::Check;
         let is_init = place.list == List::InitContainers;

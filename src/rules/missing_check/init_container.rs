@@ -8,8 +8,8 @@ use super::why_not::WhyNot;
 use crate::examination::{Examination, Place, Role};
 use crate::pod::List;
 
-/// The fields of the added init containers, without names, images and pull policies, and the index of the
-/// first of them: a copy of the last check that can be copied, or else the check template.
+/// The fields of the added init containers, without names, images and pull policies, and the index
+/// of the first of them: a copy of the last check that can be copied, or else the check template.
 ///
 /// # Errors
 /// Why none is added.
@@ -38,8 +38,8 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
     };
     let last_named = init_containers(examination).rfind(is_named);
     let container = from_template(template, examination, last_named)?;
-    // A check of the template runs a program of a volume, so it stands behind the init container that
-    // fills the volume.
+    // A check of the template runs a program of a volume, so it stands behind the init container
+    // that fills the volume.
     Ok((container, after_checks.max(index_after(last_named))))
 }
 

@@ -76,8 +76,8 @@ impl Made {
 
     /// The entry of a check.
     ///
-    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module larger
-    /// than its limit (DESIGN.md has the figures).
+    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module
+    /// larger than its limit (DESIGN.md has the figures).
     pub(super) fn entry(&self, check: &Place<'_>) -> Value {
         let name = check.name.to_string();
         let image = Some(check.image.now.to_string());

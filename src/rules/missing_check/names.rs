@@ -9,8 +9,8 @@ use crate::examination::Examination;
 use crate::json::{lenient_list, lenient_string};
 use crate::settings::Form;
 
-/// The free names: no container and no volume has them. If added checks are volumes, no container mounts
-/// anything at their path in `MOUNT_FOLDER`.
+/// The free names: no container and no volume has them. If added checks are volumes, no container
+/// mounts anything at their path in `MOUNT_FOLDER`.
 ///
 /// No setting exempts these names, because such settings contradict each other.
 pub(super) fn free_names<'e>(
@@ -23,8 +23,7 @@ pub(super) fn free_names<'e>(
     for place in &examination.places {
         take(&place.name);
         if settings.form == Form::ImageVolume {
-            let mounts = place.mounts.iter().map(|mount| mount.path);
-            for path in mounts.chain(place.entry.into_iter().flat_map(device_paths)) {
+            for path in place.entry.into_iter().flat_map(paths) {
                 take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
             }
         }
@@ -34,10 +33,13 @@ pub(super) fn free_names<'e>(
     free.map(move |number| format!("{prefix}{number}"))
 }
 
-/// The paths at which a container sees the volumes that it uses as devices.
-fn device_paths(container: &Value) -> impl Iterator<Item = &str> {
-    let devices = lenient_list(container, "volumeDevices").iter();
-    devices.filter_map(|device| lenient_string(device, "devicePath"))
+/// The paths at which a container sees volumes: its mounts, and its devices.
+fn paths(container: &Value) -> impl Iterator<Item = &str> {
+    let path = |list, key| {
+        let entries = lenient_list(container, list).iter();
+        entries.filter_map(move |entry| lenient_string(entry, key))
+    };
+    path("volumeMounts", "mountPath").chain(path("volumeDevices", "devicePath"))
 }
 
 /// A number as this policy writes it. `imagecheck-007` doesn't take the number 7.

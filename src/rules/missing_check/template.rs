@@ -8,12 +8,12 @@ use crate::examination::{Examination, Place};
 use crate::json::{lenient_list, lenient_string};
 use crate::settings::Template;
 
-/// Where each container sees the token of its service account. The volume has another name in each Pod.
-/// Source: `DefaultAPITokenMountPath` in `plugin/pkg/admission/serviceaccount/admission.go`.
+/// Where each container sees the token of its service account. The volume has another name in each
+/// Pod. Source: `DefaultAPITokenMountPath` in `plugin/pkg/admission/serviceaccount/admission.go`.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The fields of the template, as they fit into the Pod. `last_named` is the last init container that
-/// `imageChecks.after` names: it fills the volumes of the template.
+/// The fields of the template, as they fit into the Pod. `last_named` is the last init container
+/// that `imageChecks.after` names: it fills the volumes of the template.
 ///
 /// # Errors
 /// Why a check of the template could not run.
@@ -50,7 +50,8 @@ pub(super) fn from_template(
     Ok(container)
 }
 
-/// The names of the Pod's volumes. The controller of a `StatefulSet` makes a volume of each claim template.
+/// The names of the Pod's volumes. The controller of a `StatefulSet` makes a volume of each claim
+/// template.
 fn volumes<'o>(examination: &Examination<'o>) -> Vec<&'o str> {
     let spec = examination.request.object.get("spec");
     let claims = spec.map_or(&[][..], |spec| lenient_list(spec, "volumeClaimTemplates"));

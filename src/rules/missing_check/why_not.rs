@@ -28,8 +28,8 @@ pub(super) enum WhyNot {
         /// The path of the field.
         field: String,
     },
-    /// The template mounts a volume, and the Pod has no init container that `imageChecks.after` names. So nothing has filled
-    /// the volume.
+    /// The template mounts a volume, and the Pod has no init container that `imageChecks.after`
+    /// names. So nothing has filled the volume.
     NoneBefore,
     /// The Pod lacks this volume of the template, so the API server would refuse it.
     NoVolume {

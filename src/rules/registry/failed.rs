@@ -61,7 +61,8 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
     done
 }
 
-/// The lookup failed. The settings reject the image, or they allow the copy that the node already has.
+/// The lookup failed. The settings reject the image, or they allow the copy that the node already
+/// has.
 #[derive(Debug)]
 struct NoAnswer {
     failure: Failure,

@@ -1,6 +1,7 @@
-//! The JSON Schema of the Helm chart's values, for `make chart`: `chart/values.schema.json` with the schema of `settings`.
-//! It is the schema of a part of the settings, because the chart lays this value over the settings of an example: no key of
-//! an object is required, and `null` takes a key out.
+//! The JSON Schema of the Helm chart's values, for `make chart`: `chart/values.schema.json` with
+//! the schema of `settings`. It is the schema of a part of the settings, because the chart lays
+//! this value over the settings of an example: no key of an object is required, and `null` takes a
+//! key out.
 
 use consistent_pull_policy::settings::Settings;
 use k8s_openapi::api::core::v1::Container;
@@ -41,7 +42,8 @@ fn main() -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than draft 7.
+/// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than
+/// draft 7.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     settings
@@ -69,8 +71,8 @@ fn remove_descriptions(schema: &mut Value) {
     }
 }
 
-/// Makes the schema of a part from the schema of a whole. A list is written as a whole, so its elements keep the keys that
-/// they require.
+/// Makes the schema of a part from the schema of a whole. A list is written as a whole, so its
+/// elements keep the keys that they require.
 fn make_part(schema: &mut Value, in_list: bool) {
     let Some(keys) = schema.as_object_mut() else {
         return;
@@ -121,8 +123,8 @@ fn make_part(schema: &mut Value, in_list: bool) {
     }
 }
 
-/// One schema for all variants: the words of an enumeration, or the type of an optional value. Helm's errors list the
-/// words of `enum`, and not those of `oneOf`.
+/// One schema for all variants: the words of an enumeration, or the type of an optional value.
+/// Helm's errors list the words of `enum`, and not those of `oneOf`.
 fn one_schema(variants: Vec<Value>) -> Map<String, Value> {
     let mut schema = Map::new();
     let mut words = Vec::new();

@@ -54,12 +54,13 @@ fn compile() -> Result<PathBuf> {
         .join(ARTIFACT))
 }
 
-/// A setting that makes Cargo write the same source paths into the module for every user. The messages
-/// of panics contain source paths, and the paths of dependencies begin with the user's Cargo directory.
-/// Cargo adds the setting to the flags in `.cargo/config.toml`.
+/// A setting that makes Cargo write the same source paths into the module for every user. The
+/// messages of panics contain source paths, and the paths of dependencies begin with the user's
+/// Cargo directory. Cargo adds the setting to the flags in `.cargo/config.toml`.
 ///
-/// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it first
-/// downloads packages from it, so without any directory the packages are downloaded before the build.
+/// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it
+/// first downloads packages from it, so without any directory the packages are downloaded before
+/// the build.
 fn same_paths_everywhere(
     cargo_home: &Path,
     fetch: impl FnOnce() -> Result<String>,

@@ -1,4 +1,5 @@
-//! `cargo xtask push`: stores a policy in a registry, as `kwctl push` does. The client of registries does it.
+//! `cargo xtask push`: stores a policy in a registry, as `kwctl push` does. The client of
+//! registries does it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,8 @@ use xtask::metadata::{self, Metadata};
 use crate::client;
 use crate::terminal;
 
-/// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable reference
+/// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable
+/// reference
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The module
@@ -34,8 +36,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     terminal::print(&pushed)
 }
 
-/// The annotations of the manifest: the metadata's annotations that have one line, and OCI's annotation for
-/// the source.
+/// The annotations of the manifest: the metadata's annotations that have one line, and OCI's
+/// annotation for the source.
 fn annotations(metadata: &Metadata) -> BTreeMap<String, String> {
     let annotations = metadata.get("annotations").and_then(|all| all.as_object());
     let mut annotations: BTreeMap<String, String> = annotations

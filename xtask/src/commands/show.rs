@@ -1,5 +1,6 @@
-//! `cargo xtask show`: tells the stories of `stories.yaml`, as `make run` does. Each story shows what this policy does to
-//! a request, as a table of the containers or as the message of a rejection.
+//! `cargo xtask show`: tells the stories of `stories.yaml`, as `make run` does. Each story shows
+//! what this policy does to a request, as a table of the containers or as the message of a
+//! rejection.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,8 +88,8 @@ fn outcome(module: &Module, review: &Path, settings: &Settings) -> Result<String
     Ok(outcome)
 }
 
-/// The rows of the table, one for each container and image volume in `after`: the name, the new image, the old
-/// and new pull policy, and the rules with a change or a finding.
+/// The rows of the table, one for each container and image volume in `after`: the name, the new
+/// image, the old and new pull policy, and the rules with a change or a finding.
 fn rows(before: &Value, after: &Value, entries: &[Value]) -> Vec<[String; 4]> {
     let old_places = places(before);
     let row = |[name, image, new]: [String; 3]| {
@@ -110,8 +111,8 @@ fn rows(before: &Value, after: &Value, entries: &[Value]) -> Vec<[String; 4]> {
     places(after).into_iter().map(row).collect()
 }
 
-/// The lists with images, in the order in which the kubelet pulls the images. Each list has what the table writes
-/// before a name, and the keys of image and pull policy in an element.
+/// The lists with images, in the order in which the kubelet pulls the images. Each list has what
+/// the table writes before a name, and the keys of image and pull policy in an element.
 const LISTS: [(&str, &str, [&str; 2]); 4] = [
     (
         "volumes",
