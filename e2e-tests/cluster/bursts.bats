@@ -40,7 +40,7 @@ filter() {
   agent) echo "$ends" ;;
   esac
 }
-job_label='.metadata.labels = {"image-checks": "true"}'
+job_label='.metadata.labels = {"image-checks": "true", "batch.kubernetes.io/job-name": .metadata.name}'
 
 # apply FILES: these examples, and no others.
 apply() {
@@ -67,15 +67,14 @@ burst() {
   echo "$(((end - start) / 100000))" \
     "$(kube get events --output json | jq '[.items[] | select(.message | contains("pull QPS exceeded")).involvedObject.name] | unique | length')" \
     "$(grep --count "/v2/$NS/[^/]*/manifests/" "$RUN/requests")"
-  kube delete jobs --all --wait >/dev/null
+  kubectl delete --raw "/apis/batch/v1/namespaces/$NS/jobs?propagationPolicy=Background" >/dev/null
   within 60 eval '[[ -z $(kube get pods --output name) ]]'
-  kube delete events --all >/dev/null
+  kubectl delete --raw "/api/v1/namespaces/$NS/events" >/dev/null
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
 # The rows: a kind of Pod, its pull policy, files, and whether the pages recommend them there.
-rows() {
-  cat <<'ROWS'
+mapfile -t rows <<'ROWS'
 job Always none -
 job IfNotPresent none -
 job Always every-pod-volumes -
@@ -95,9 +94,8 @@ agent Always agent-stack-k8s recommended
 agent Always agent-stack-k8s-volumes recommended
 agent Always agent-stack-k8s-fresh recommended
 ROWS
-}
 
-# digest_of NAME: pulls an image by its digest too, as a pinned Pod does.
+# The node pulls both images, by their tags and by their digests.
 warm_up() {
   image app:v1 other:v1
   create tags "app one app:v1 Always, app two other:v1 Always" "$unselected"
@@ -123,12 +121,13 @@ tag_of() {
 }
 
 @test "in a burst, no recommended file throttles more Pods than no policy" {
-  local number kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
+  local number row kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
   declare -A without
   in_lookups
   warm_up
   for number in $BURSTS; do
-    while read -r kind policy files advice <&4; do
+    for row in "${rows[@]}"; do
+      read -r kind policy files advice <<<"$row"
       [[ ${ROWS:-$files} == "$files" ]] || continue
       apply "$files"
       runs=1
@@ -138,7 +137,7 @@ tag_of() {
         tag=v1
         # A tag that only PinAlways leaves alone has to be on the node.
         [[ $policy == IfNotPresent && $files == *always-by-digest ]] || tag_of "$files"
-        read -r slowest throttled requests < <(burst "$number" "$kind" "$policy" "$tag")
+        read -r slowest throttled requests <<<"$(burst "$number" "$kind" "$policy" "$tag")"
         echo "# $number $kind $policy $files: $((slowest / 10)).$((slowest % 10)) s, $throttled throttled, $requests requests" >&3
         ((throttled <= most)) || most=$throttled
       done
@@ -147,7 +146,65 @@ tag_of() {
         echo "# $files throttles more than no policy" >&3
         worse=1
       fi
-    done 4< <(rows)
+    done
   done
   ((worse == 0))
+}
+
+ended_pods() {
+  kube get pods --output json |
+    jq --exit-status "[.items[] | select(.metadata.name | startswith(\"$1-\"))] | all(.status.phase == \"Succeeded\")"
+}
+
+# outcome POD: starts, or waits for an image.
+outcome() {
+  if is "$1" '.status.phase == "Succeeded"' 2>/dev/null; then echo starts; else
+    is "$1" '[places[].name as $name | waits_for_image($name)] | any' && echo waits
+  fi
+}
+
+@test "the registry is away: what starts on a node on which the same Pods ran" {
+  local row rows kind policy files other expected found wrong=0
+  mapfile -t rows <<'ROWS'
+job Always none - waits
+job IfNotPresent none - starts
+job IfNotPresent every-pod-volumes - starts
+job Always always-by-digest - waits
+job IfNotPresent always-by-digest - starts
+job Always every-pod-volumes,always-by-digest - waits
+job IfNotPresent every-pod-volumes,always-by-digest - starts
+job Always pin-digests - waits
+job IfNotPresent pin-digests - waits
+job IfNotPresent pin-digests tags starts
+agent Always agent-stack-k8s-volumes - waits
+agent Always agent-stack-k8s-fresh - waits
+agent Always agent-stack-k8s-fresh tags starts
+ROWS
+  in_lookups
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    image "app:o$number" "other:o$number"
+    if [[ $other == tags ]]; then
+      apply none
+      create "before-$number-tags" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+    fi
+    apply "$files"
+    create "before-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+  done
+  within 120 ended_pods before
+  sleep 61 # The policy server forgets the digests.
+  touch "$RUN/stopped"
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    apply "$files"
+    create "after-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+  done
+  sleep 30
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    found=$(outcome "after-$number") || found=neither
+    echo "# $kind $policy $files $other: $found" >&3
+    [[ $found == "$expected" ]] || wrong=1
+  done
+  ((wrong == 0))
 }

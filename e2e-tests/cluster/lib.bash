@@ -7,6 +7,9 @@
 cd "$BATS_TEST_DIRNAME/../.." || exit 1
 
 setup() {
+  [[ -z ${POLICY_SERVER:-} ]] || curl --silent --output /dev/null "$POLICY_SERVER" || {
+    echo "no policy server answers at POLICY_SERVER=$POLICY_SERVER" && return 1
+  }
   NS=cluster-tests-$RANDOM$RANDOM
   images=()
   kubectl create namespace "$NS" >/dev/null
@@ -200,7 +203,7 @@ apply_example() {
     done
     return
   fi
-  example "$@" | gojq --compact-output | while read -r policy; do
+  example "$@" | gojq --compact-output 'select(.kind == "ClusterAdmissionPolicy")' | while read -r policy; do
     name=$(jq --raw-output .metadata.name <<<"$policy")
     NS=example webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
         | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
