@@ -14,7 +14,7 @@ pub(crate) use self::additions::Additions;
 pub(crate) use self::finding::{Effect, Finding, Findings, Reason, Subject};
 pub(crate) use self::place::{Place, Role};
 pub(crate) use self::rule::Rule;
-pub(crate) use self::start_order::{Moment, Start};
+pub(crate) use self::start_order::Moment;
 use crate::json::{Wrong, lenient_list, lenient_string, member};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec};

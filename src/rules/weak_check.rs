@@ -5,11 +5,13 @@
 //! asks the registry. If the registry fails, the container hangs in `ImagePullBackOff`
 //! (agent-stack-k8s#846). Each check is measured by itself, because each can pass on an old image.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Start, Subject};
+use crate::examination::{Effect, Examination, Moment, Place, Reason, Role, Rule, Subject};
 use crate::image::PullPolicy;
+use crate::pod::List;
 
 /// A pull policy, and the index of the place that has it. The greatest is the strongest, and among
 /// equals the first of the Pod.
@@ -58,12 +60,12 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
 /// The checks that only app containers mount. After such a check start the app containers that
 /// mount it, and the volumes that only such containers mount.
 fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)> {
-    let is_on_apps = |place: &Place<'_>| matches!(place.start, Start::VolumeOfApps { .. });
-    let checks = examination
-        .at(places)
-        .filter(|(_, place)| place.role == Role::Check);
+    let with_apps = || {
+        let places = examination.at(places);
+        places.filter(|(_, place)| place.start.moment() == Some(Moment::APPS))
+    };
+    let checks = with_apps().filter(|(_, place)| place.role == Role::Check);
     let checks: BTreeMap<&str, (usize, &Place<'_>)> = checks
-        .filter(|(_, check)| is_on_apps(check))
         .map(|(index, check)| (&*check.name, (index, check)))
         .collect();
     if checks.is_empty() {
@@ -71,18 +73,13 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
     }
     // The pulls, by the app containers that they start with. Many volumes can be on the same
     // containers.
-    let mut pulls: BTreeMap<&[usize], Pull> = BTreeMap::new();
-    for index in places {
-        let Some(place) = examination.places.get(*index) else {
-            continue;
+    let mut pulls: BTreeMap<Cow<'_, [usize]>, Pull> = BTreeMap::new();
+    for (index, place) in with_apps().filter(|(_, place)| place.role != Role::Check) {
+        let apps = match place.list {
+            List::Volumes => Cow::Borrowed(&*place.mounted_by),
+            _ => Cow::Owned(vec![index]),
         };
-        let apps = match place.start {
-            _ if place.role == Role::Check => continue,
-            Start::App => std::slice::from_ref(index),
-            Start::VolumeOfApps { .. } => &*place.mounted_by,
-            _ => continue,
-        };
-        let pull = (place.policy.now, Reverse(*index));
+        let pull = (place.policy.now, Reverse(index));
         let strongest = pulls.entry(apps).or_insert(pull);
         *strongest = pull.max(*strongest);
     }

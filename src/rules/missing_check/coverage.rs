@@ -1,6 +1,6 @@
 //! Which places need an image check, and which images are covered by one.
 
-use crate::examination::{Examination, Moment, Place, Role, Start};
+use crate::examination::{Examination, Moment, Place, Role};
 use crate::image::PullPolicy;
 use crate::pod::List;
 use crate::settings::Form;
@@ -75,7 +75,7 @@ impl<'e, 'o> Coverage<'e, 'o> {
             List::Containers => true,
             List::InitContainers => self.is_with_volumes && is_after_first_init,
             List::Volumes => {
-                let is_of_apps = matches!(place.start, Start::VolumeOfApps { .. });
+                let is_of_apps = place.start.moment() == Some(Moment::APPS);
                 let mut mounting = self.examination.at(&place.mounted_by);
                 self.is_with_volumes
                     && (is_of_apps || is_after_first_init)
@@ -99,10 +99,9 @@ impl<'e, 'o> Coverage<'e, 'o> {
 
     /// Whether nothing in the Pod starts before a place that needs a check.
     fn holds_up_all(&self, place: &Place<'_>) -> bool {
-        let is_on_all = match place.start {
-            Start::App => self.has_one_app,
-            Start::VolumeOfApps { is_on_every_app } => is_on_every_app,
-            _ => false,
+        let is_on_all = match place.list {
+            List::Volumes => place.start.gates(Moment::APPS),
+            _ => self.has_one_app,
         };
         self.first_init.is_none() && is_on_all
     }
