@@ -127,40 +127,42 @@ fn checks<'o>(
     uncovered: &[Uncovered],
 ) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
     let made = Made::of(examination)?;
-    let (mut checks, mut entries, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut checks: Vec<Place<'o>> = Vec::new();
+    let mut size_of_fields = None;
     let mut size = 0_usize;
-    let mut measure = |value: &Value, times| {
-        size = size.saturating_add(value.to_string().len().saturating_mul(times));
-        if size > ADDITIONS_MAX {
-            Err(WhyNot::TooLarge)
-        } else {
-            Ok(())
-        }
-    };
     let images = (made.first..).zip(uncovered);
     for ((index, image), name) in images.zip(free_names(examination)) {
         let Some(place) = examination.places.get(image.place) else {
             continue;
         };
         let check = place.check(made.list, index, name, image.policy);
-        let entry = made.entry(&check);
-        measure(&entry, 1)?;
-        entries.push(entry);
-        if made.list == List::Volumes {
-            let mount = mount(&check);
-            measure(&mount, made.mounted_by.len())?;
-            mounts.push(mount);
+        let texts = check.name.len().saturating_add(check.image.now.len());
+        // The entries differ in names and images. Only one is measured, because the fields of all may
+        // be huge.
+        let fields = *size_of_fields.get_or_insert_with(|| size_of(&made.entry(&check)));
+        let mounts = size_of(&mount(&check)).saturating_mul(made.mounted_by.len());
+        size = [texts, fields, mounts]
+            .into_iter()
+            .fold(size, usize::saturating_add);
+        if size > ADDITIONS_MAX {
+            return Err(WhyNot::TooLarge);
         }
         checks.push(check);
     }
+    let is_volume = made.list == List::Volumes;
     let additions = Additions {
         list: made.list,
         first: made.first,
-        entries,
+        entries: checks.iter().map(|check| made.entry(check)).collect(),
+        mounts: checks.iter().filter(|_| is_volume).map(mount).collect(),
         mounting: made.mounted_by,
-        mounts,
     };
     Ok((additions, checks))
+}
+
+/// The size of an entry or a mount, in bytes of JSON.
+fn size_of(value: &Value) -> usize {
+    value.to_string().len()
 }
 
 /// Adds a finding about an image that is not covered. `repair` has the name of the check that is

@@ -85,10 +85,10 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
     }
     let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
     for (apps, pull) in pulls {
-        let first = apps
-            .first()
-            .and_then(|index| examination.places.get(*index));
-        for volume in first.map_or(&[][..], |app| &app.volumes) {
+        // The checks that all of these apps mount are among those of the app with the fewest volumes.
+        let containers = apps.iter().filter_map(|app| examination.places.get(*app));
+        let fewest = containers.min_by_key(|app| app.volumes.len());
+        for volume in fewest.map_or(&[][..], |app| &app.volumes) {
             let Some((check, volume)) = checks.get(volume) else {
                 continue;
             };
