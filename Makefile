@@ -127,9 +127,11 @@ release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every ste
 
 # CONTRIBUTING.md says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
 # operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks select other objects
-# than the examples. FILES=e2e-tests/cluster/workloads.bats runs one file.
+# than the examples, and BURSTS="12 30" adds bursts of Jobs, which take half an hour.
+# FILES=e2e-tests/cluster/workloads.bats runs one file.
 CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
-	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats),$(wildcard e2e-tests/cluster/*.bats))
+	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats) \
+	$(if $(and $(POLICY_SERVER),$(BURSTS)),,%/bursts.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
 cluster-tests: setup-packages setup-helm annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port

@@ -123,7 +123,7 @@ ROWS
     [[ $status != 0 ]] || fail "nothing is refused"
     [[ $output == *"$error"* ]] || fail "another error than: $error" "$output"
   done <<'ROWS'
---set example=agent-stack|example: there is no agent-stack. The examples are agent-stack-k8s-fail-fast, agent-stack-k8s-volumes, agent-stack-k8s, 
+--set example=agent-stack|example: there is no agent-stack. The examples are agent-stack-k8s-fail-fast, 
 --set setting.mode=Fix|additional properties 'setting' not allowed
 --set mode=on|'/mode': value must be one of '', 'monitor', 'protect'
 --set fullnameOverride=A|'/fullnameOverride'
@@ -140,7 +140,7 @@ ROWS
 --set settings.images.forbidAlways={registry.test,nginx}|settings.images.forbidAlways: registry.test names a registry and no image: write registry.test/*
 --set settings.exempt.containers={imagecheck-*}|settings.exempt.containers: imagecheck-* matches the checks that coverage: Fix adds
 --set settings.registry.lookup=Verify|settings.registry.lookup: agent-stack-k8s has no lookups
---set settings.registry.lookup=Pin|These examples have lookups: agent-stack-k8s-fail-fast (Verify), audit-registry (Verify), 
+--set settings.registry.lookup=Pin|These examples have lookups: agent-stack-k8s-fail-fast (Verify), 
 --set example=tekton --set-json settings.registry.images=[]|settings.registry.images is required for lookups
 --set example=audit,settings.mode=Fix|settings.mode: audit has only the mode Reject. These examples have other modes: agent-stack-k8s-fail-fast, 
 --set example=second-policy,settings.mode=Warn|settings.mode: second-policy has only the mode Reject.

@@ -164,8 +164,27 @@ fn the_suggested_settings_are_valid() {
     assert!(count > 1, "{count}");
 }
 
+/// Whether the policy selects only the Pods of one CI controller.
+fn is_for_one_controller(policy: &Policy) -> bool {
+    let labels = policy.spec["objectSelector"]["matchExpressions"].as_array();
+    labels.into_iter().flatten().any(|label| {
+        label["operator"] == "Exists"
+            && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
+                .iter()
+                .any(|key| label["key"] == *key)
+    })
+}
+
+/// Whether the settings pin digests: of all tags, or of those with `Always`.
+fn pins(settings: &Value) -> bool {
+    ["Pin", "PinAlways"]
+        .iter()
+        .any(|lookup| settings["registry"]["lookup"] == *lookup)
+}
+
 /// UPDATEs of Pods are registered only for settings that need them, and sent only if they change an
-/// image. Otherwise, while the policy server is away, no Pod could lose its finalizer.
+/// image. Otherwise, while the policy server is away, no Pod could lose its finalizer. Nobody
+/// changes the images of a CI job's Pod.
 #[test]
 fn each_example_registers_only_what_it_acts_on() {
     let pinning = policy("pin-digests");
@@ -176,7 +195,7 @@ fn each_example_registers_only_what_it_acts_on() {
         let images = settings["images"].as_object();
         let has_limits =
             images.is_some_and(|images| images.keys().any(|key| key != "preferAlways"));
-        let may_update = has_limits || settings["registry"]["lookup"] == "Pin";
+        let may_update = (has_limits || pins(settings)) && !is_for_one_controller(&policy);
         assert_eq!(
             registers(&policy, "pods/ephemeralcontainers", "UPDATE"),
             may_update,
@@ -197,23 +216,14 @@ fn each_example_registers_only_what_it_acts_on() {
 /// cluster can start.
 #[test]
 fn no_example_acts_on_what_the_cluster_needs_to_start() {
-    for Policy { name, spec, .. } in policies() {
-        let labels = spec["objectSelector"]["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        let mut of_controllers = labels.filter(|label| {
-            label["operator"] == "Exists"
-                && ["buildkite.com/job-uuid", "tekton.dev/taskRun"]
-                    .iter()
-                    .any(|key| label["key"] == *key)
-        });
+    for policy in policies() {
+        let Policy { name, spec, .. } = &policy;
         let namespaces = &spec["namespaceSelector"];
         let left_out = &namespaces["matchExpressions"][0];
         let leaves_out = left_out["operator"] == "NotIn"
             && strings(&left_out["values"]).contains(&"kube-system");
         assert!(
-            of_controllers.next().is_some() || leaves_out,
+            is_for_one_controller(&policy) || leaves_out,
             "{name} acts in kube-system"
         );
         // Kubewarden's controller passes on the expressions of a namespaceSelector, and drops its
@@ -276,20 +286,53 @@ fn is_second(policy: &Policy) -> bool {
     policy.spec["settings"]["mode"] == "Reject" && policy.spec["settings"]["templates"] == "Off"
 }
 
-/// The second policy has the selectors and the settings of the first one, apart from what an
-/// ordinary second installation needs.
+/// The first policy's file of each second policy.
+const FIRST: [(&str, &str); 2] = [
+    ("multi-tenant-second", "multi-tenant"),
+    ("second-policy", "every-pod-volumes"),
+];
+
+/// A second policy has the selectors and the settings of its first one, apart from what an ordinary
+/// second installation needs.
 #[test]
-fn the_second_policy_follows_the_first_one() {
-    let (first, second) = (policy("every-pod-volumes"), policy("second-policy"));
-    assert!(is_second(&second));
-    let mut expected = first.spec["settings"].clone();
-    expected["mode"] = json!("Reject");
-    expected["templates"] = json!("Off");
-    expected["imageChecks"]["coverage"] = json!("Warn");
-    assert_eq!(second.spec["settings"], expected);
-    for key in ["namespaceSelector", "objectSelector", "rules"] {
-        assert_eq!(second.spec[key], first.spec[key], "{key}");
+fn each_second_policy_follows_its_first_one() {
+    let seconds = policies().into_iter().filter(is_second);
+    let files: Vec<String> = seconds.map(|second| second.file).collect();
+    assert_eq!(files, FIRST.map(|(second, _)| second));
+    for (second, first) in FIRST {
+        let (first, second) = (policy(first), policy(second));
+        let mut expected = first.spec["settings"].clone();
+        expected["mode"] = json!("Reject");
+        expected["templates"] = json!("Off");
+        if !expected["imageChecks"].is_null() {
+            expected["imageChecks"]["coverage"] = json!("Warn");
+        }
+        assert_eq!(second.spec["settings"], expected);
+        for key in [
+            "namespaceSelector",
+            "objectSelector",
+            "matchConditions",
+            "rules",
+        ] {
+            assert_eq!(second.spec[key], first.spec[key], "{}: {key}", second.name);
+        }
     }
+}
+
+/// An `Always` that *preferred-policy* writes and that gets no digest would make a kubelet ask more
+/// than before.
+#[test]
+fn an_example_that_pins_what_it_prefers_prefers_nothing_else() {
+    let mut count = 0;
+    for Policy { name, spec, .. } in policies() {
+        let settings = &spec["settings"];
+        let preferred = &settings["images"]["preferAlways"];
+        if !preferred.is_null() {
+            count += 1;
+            assert_eq!(*preferred, settings["registry"]["images"], "{name}");
+        }
+    }
+    assert!(count > 0);
 }
 
 /// Whether the settings have a check template. The test fails if an added check would end a Pod's
@@ -375,13 +418,13 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     for Policy { name, spec, .. } in policies() {
         let settings = &spec["settings"];
         let coverage = &settings["imageChecks"]["coverage"];
-        let pins = settings["registry"]["lookup"] == "Pin";
-        if coverage == "Fix" || coverage == "Reject" || pins {
+        let checks = coverage == "Fix" || coverage == "Reject";
+        if checks || pins(settings) {
             count += 1;
-            let list = if pins {
-                &settings["registry"]["skipImages"]
-            } else {
+            let list = if checks {
                 &settings["exempt"]["images"]
+            } else {
+                &settings["registry"]["skipImages"]
             };
             let exempt = strings(list);
             for image in mesh {

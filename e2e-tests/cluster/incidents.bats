@@ -180,13 +180,3 @@ broken-mesh/INVALID denied
 HOOKS
   is old-types 'pulls("one") == "Always"' # A volume that can be lost lowers no container.
 }
-
-@test "a check volume beside AfterAnyCheck: the registry stops between the volume and the container" {
-  image app:v1 other:v1
-  use every-pod-volumes '.metadata.name += "-any-check" | .spec.settings.pullOnce = "AfterAnyCheck"'
-  create pod "init stop other:v1 IfNotPresent, app main app:v1 Always" "$job"
-  comes pod 'running("stop")'
-  touch "$RUN/stopped"
-  resume pod
-  comes pod 'running("main")'
-}

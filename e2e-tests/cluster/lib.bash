@@ -7,6 +7,9 @@
 cd "$BATS_TEST_DIRNAME/../.." || exit 1
 
 setup() {
+  [[ -z ${POLICY_SERVER:-} ]] || curl --silent --output /dev/null "$POLICY_SERVER" || {
+    echo "no policy server answers at POLICY_SERVER=$POLICY_SERVER" && return 1
+  }
   NS=cluster-tests-$RANDOM$RANDOM
   images=()
   kubectl create namespace "$NS" >/dev/null
@@ -90,9 +93,10 @@ ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
 # "=nginx:1" is the name nginx:1, and other names are those of images of this test. copy-agent writes the program of
-# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`.
+# the checks: a script that any image of these tests can run. An init container "stop" waits for `resume`. IN is another
+# address of this test's images.
 manifest() {
-  jq --null-input --arg name "$1" --arg places "$2" --arg in "registry.test/$NS" '
+  jq --null-input --arg name "$1" --arg places "$2" --arg in "${IN:-registry.test/$NS}" '
     def shell($script): {command: ["/bin/busybox", "sh", "-c"], args: [$script]};
     {init: "initContainers", sidecar: "initContainers", app: "containers"} as $lists
     | {apiVersion: "v1", kind: "Pod", metadata: {$name, labels: {"buildkite.com/job-uuid": $name}},
@@ -199,7 +203,7 @@ apply_example() {
     done
     return
   fi
-  example "$@" | gojq --compact-output | while read -r policy; do
+  example "$@" | gojq --compact-output 'select(.kind == "ClusterAdmissionPolicy")' | while read -r policy; do
     name=$(jq --raw-output .metadata.name <<<"$policy")
     NS=example webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
         | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end

@@ -45,7 +45,7 @@ page() {
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#\bNAMESPACE\b#$NS#g" <<<"$1")
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes a policy server's configuration with the policies of all examples, for `make cluster-tests`:
+# Writes a policy server's configuration with the policies of all examples, for `make cluster-tests`. Their lookups are
+# for all images:
 #
 #   e2e-tests/cluster/policies.sh annotated-policy.wasm >policies.yml
 #   policy-server --policies policies.yml --ignore-kubernetes-connection-failure
@@ -9,8 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gojq --yaml-input --slurp --arg module "file://$module" '
   [.[] | select(type == "object" and .kind == "ClusterAdmissionPolicy")
-    | ., (.metadata.name += "-any-check" | .spec.settings.pullOnce = "AfterAnyCheck") # incidents.bats
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
-        settings: .spec.settings}}] | add
+        settings: (.spec.settings | (.registry.images, .images.preferAlways | values) = ["*"])}}] | add
 ' examples/*.yaml

@@ -4,7 +4,11 @@ load lib
 setup_suite() {
   local machine local
   export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080}
-  export REGISTRY=${REGISTRY:?a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000}
+  if [[ -z ${REGISTRY:-} ]]; then
+    echo "REGISTRY is not set: a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000 (CONTRIBUTING.md)" >&2
+    return 1
+  fi
+  export REGISTRY
 
   # The cluster reaches this machine under the address from which this machine reaches the registry.
   machine=$(ip -4 route get "${REGISTRY%:*}" | sed -n 's/.* src \([^ ]*\).*/\1/p')
@@ -28,7 +32,7 @@ setup_suite() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
     # xtask pushes over HTTP to this machine alone.
     local=127.0.0.1:$((PORT + 2))
-    timeout 60 socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
+    timeout 600 socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
     "${CARGO_TARGET_DIR:-target}/xtask/xtask" push annotated-policy.wasm \
       "$(sed -n "s#^  module: registry://ghcr.io/#registry://$local/#p" examples/agent-stack-k8s.yaml)"
     kill "$!"
@@ -36,5 +40,5 @@ setup_suite() {
 }
 
 teardown_suite() {
-  kill "$(<"$BATS_SUITE_TMPDIR/server.pid")"
+  [[ ! -e $BATS_SUITE_TMPDIR/server.pid ]] || kill "$(<"$BATS_SUITE_TMPDIR/server.pid")"
 }

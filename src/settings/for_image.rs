@@ -43,8 +43,8 @@ impl Settings {
     }
 }
 
-/// The first pattern that matches an image. Most installations name no images, and then the names of
-/// the image are not made.
+/// The first pattern that matches an image. Most installations name no images, and then the names
+/// of the image are not made.
 fn first<'p>(
     patterns: &'p [Pattern],
     names: &LazyCell<Names, impl FnOnce() -> Names>,

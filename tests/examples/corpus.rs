@@ -4,11 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use consistent_pull_policy::image::Reference;
 use consistent_pull_policy_promises::corpus::{create_request, fill_in_defaults, manifests};
 use serde_json::{Value, json};
 
-use super::admission::Registries;
 use super::files;
 
 /// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has
@@ -50,6 +48,10 @@ fn elements<'v>(spec: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> 
     spec[list].as_array().into_iter().flatten()
 }
 
+fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+    elements(spec, "initContainers").chain(elements(spec, "containers"))
+}
+
 /// The Pod spec of a Pod or a Job.
 fn spec_of(object: &Value) -> &Value {
     object["spec"]
@@ -57,56 +59,49 @@ fn spec_of(object: &Value) -> &Value {
         .unwrap_or(&object["spec"])
 }
 
-/// The registry of an image whose node asks the registry although it has the image.
-fn asked(image: &Value, pull_policy: &Value) -> Option<String> {
-    let image = image.as_str().filter(|_| pull_policy == "Always")?;
-    let repository = Reference::parse(image).ok()?.repository();
-    repository.split('/').next().map(str::to_owned)
+/// A node, with the images that it pulled.
+pub(super) struct Node {
+    /// The names by which it has them. It keeps what it pulled by digest under the digest alone.
+    images: BTreeSet<String>,
 }
 
-/// The registries that a container's start asks: that of its own image, and those of the image
-/// volumes that it mounts.
-fn asked_by(container: &Value, spec: &Value) -> BTreeSet<String> {
-    let mounts = elements(container, "volumeMounts").filter_map(|mount| mount["name"].as_str());
-    let mounted: Vec<&str> = mounts.collect();
-    let is_mounted = |volume: &&Value| {
-        volume["name"]
-            .as_str()
-            .is_some_and(|name| mounted.contains(&name))
-    };
-    let volumes = elements(spec, "volumes")
-        .filter(is_mounted)
-        .map(|volume| &volume["image"]);
-    asked(&container["image"], &container["imagePullPolicy"])
-        .into_iter()
-        .chain(volumes.filter_map(|image| asked(&image["reference"], &image["pullPolicy"])))
-        .collect()
-}
+impl Node {
+    /// A node on which this object ran.
+    pub(super) fn that_ran(object: &Value) -> Self {
+        let spec = spec_of(object);
+        let containers = containers(spec).map(|container| &container["image"]);
+        let volumes = elements(spec, "volumes").map(|volume| &volume["image"]["reference"]);
+        let images = containers.chain(volumes).filter_map(Value::as_str);
+        Self {
+            images: images.map(str::to_owned).collect(),
+        }
+    }
 
-/// The registries that a Pod's start asks. A reboot of the node starts init containers again, so it
-/// asks them again.
-fn asked_at_start(object: &Value) -> BTreeSet<String> {
-    let spec = spec_of(object);
-    let containers = elements(spec, "initContainers").chain(elements(spec, "containers"));
-    containers
-        .flat_map(|container| asked_by(container, spec))
-        .collect()
-}
+    /// Whether the node asks the registry of an image.
+    fn asks(&self, image: &Value, pull_policy: &Value) -> bool {
+        let Some(image) = image.as_str() else {
+            return false;
+        };
+        pull_policy == "Always" || (pull_policy != "Never" && !self.images.contains(image))
+    }
 
-/// Whether a Pod doesn't start completely on a node that has all of its images.
-pub(super) fn waits(object: &Value, registries: Registries) -> bool {
-    asked_at_start(object)
-        .iter()
-        .any(|registry| registries.lacks(registry))
+    /// Whether a Pod doesn't start completely while all registries are away. A reboot of the node
+    /// starts init containers again, so it asks their registries again.
+    pub(super) fn waits(&self, object: &Value) -> bool {
+        let spec = spec_of(object);
+        let mounts = || containers(spec).flat_map(|container| elements(container, "volumeMounts"));
+        let is_mounted = |volume: &Value| mounts().any(|mount| mount["name"] == volume["name"]);
+        let asks = |image: &Value| self.asks(&image["reference"], &image["pullPolicy"]);
+        containers(spec)
+            .any(|container| self.asks(&container["image"], &container["imagePullPolicy"]))
+            || elements(spec, "volumes").any(|volume| asks(&volume["image"]) && is_mounted(volume))
+    }
 }
 
 /// Whether a container may run an old image of its node because of a policy: its author wrote
 /// `Always`, and now nothing in the Pod pulls this image with `Always`, or by its digest.
 pub(super) fn may_run_an_old_image(before: &Value, after: &Value) -> bool {
-    let containers = |object| {
-        let spec = spec_of(object);
-        elements(spec, "initContainers").chain(elements(spec, "containers"))
-    };
+    let containers = |object| containers(spec_of(object));
     let is_always = |container: &&Value| container["imagePullPolicy"] == "Always";
     containers(before).filter(is_always).any(|before| {
         let mut now = containers(after).filter(|container| container["name"] == before["name"]);

@@ -10,11 +10,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::FIRST;
 use super::admission::{Policy, Registries, admit};
-use super::corpus::{may_run_an_old_image, requests, waits};
-
-const FIRST: &str = "consistent-pull-policy-every-pod-volumes";
-const SECOND: &str = "consistent-pull-policy-second-policy";
+use super::corpus::{Node, may_run_an_old_image, requests};
 
 /// What the tables are made of.
 struct Tables {
@@ -39,6 +37,7 @@ impl Tables {
             let lists = [
                 ("images", "requireAlways"),
                 ("images", "forbidAlways"),
+                ("images", "preferAlways"),
                 ("registry", "images"),
             ];
             for (section, list) in lists {
@@ -73,19 +72,16 @@ impl Tables {
             .map(|sample| &sample.request)
     }
 
-    /// The policy, with its first policy if it is the second one: the second policy says something
-    /// only about Pods that its first policy has seen.
+    /// The policy, with its first policy if it is a second one: a second policy says something only
+    /// about Pods that its first policy has seen.
     fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = self
-            .policies
+        let first = FIRST.iter().find(|(second, _)| policy.file == *second);
+        let is_first = |other: &&Policy| first.is_some_and(|(_, first)| other.file == *first);
+        self.policies
             .iter()
-            .find(|policy| policy.name == FIRST)
-            .expect("the first policy");
-        if policy.name == SECOND {
-            vec![first, policy]
-        } else {
-            vec![policy]
-        }
+            .filter(is_first)
+            .chain([policy])
+            .collect()
     }
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it,
@@ -121,28 +117,6 @@ impl Tables {
         pairs
     }
 
-    fn table_of_pairs(&self) -> String {
-        let pairs = self.pairs();
-        let conflicts = |one: &str, other: &str| {
-            let is_pair = |(a, b): (&str, &str)| (a, b) == (one, other) || (a, b) == (other, one);
-            let mut found = pairs.iter().filter(|(pair, _)| is_pair(**pair));
-            found.next().map(|(_, (_, conflicts))| *conflicts)
-        };
-        let files = || self.policies.iter().map(|policy| &*policy.file);
-        let rows = files().map(|file| {
-            let list = |belongs: fn(usize) -> bool| {
-                let is_listed = |other: &&str| conflicts(file, other).is_some_and(belongs);
-                files().filter(is_listed).collect::<Vec<_>>().join(", ")
-            };
-            vec![
-                file.to_owned(),
-                list(|conflicts| conflicts == 0),
-                list(|conflicts| conflicts > 0),
-            ]
-        });
-        table(&["file", "may stand beside", "must not stand beside"], rows)
-    }
-
     /// The pairs that must not stand together, for the chart and the page.
     fn file_of_pairs(&self) -> String {
         let pairs = self.pairs().into_iter();
@@ -156,9 +130,8 @@ impl Tables {
         title.to_owned() + &conflicts.map(line).collect::<String>()
     }
 
-    /// The objects that a policy accepts: as their authors wrote them, and as they are stored if
-    /// these registries are away at their creation.
-    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<(Value, Value)> {
+    /// The objects that a policy accepts, if these registries are away at their creation.
+    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<Stored> {
         let policies = self.with_first(policy);
         let mut objects = Vec::new();
         for request in self.selected(&[policy]) {
@@ -170,11 +143,14 @@ impl Tables {
                 "{} rejects while a registry is away",
                 policy.name
             );
-            objects.extend(
-                outcome
-                    .ok()
-                    .map(|object| (request["object"].clone(), object)),
-            );
+            if let (Ok(before), Ok(now)) = (in_health, outcome) {
+                let written = request["object"].clone();
+                objects.push(Stored {
+                    written,
+                    before,
+                    now,
+                });
+            }
         }
         objects
     }
@@ -182,13 +158,9 @@ impl Tables {
     /// The largest number of objects in which a container may run an old image because of the
     /// policy.
     fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [
-            Registries::Up,
-            Registries::Down,
-            Registries::DockerHubLimited,
-        ];
-        let counts = registries
-            .map(|registries| count(&self.stored(policy, registries), may_run_an_old_image));
+        let registries = [Registries::Up, Registries::Down];
+        let is_old = |object: &Stored| may_run_an_old_image(&object.written, &object.now);
+        let counts = registries.map(|registries| count(&self.stored(policy, registries), is_old));
         counts.into_iter().max().unwrap_or_default()
     }
 
@@ -198,15 +170,19 @@ impl Tables {
             "objects",
             "policy server away",
             "wait while the registries are away",
-            "wait at Docker Hub's limit",
-            "wait after a reboot while the registries are away",
+            "after a reboot",
             "may run an old image",
         ];
-        // How many objects wait on a node that has all of their images.
-        let waiting = |policy, at_creation, at_start| {
+        // How many objects wait on a node on which the same objects ran before: those of this file,
+        // or as their authors wrote them.
+        let waiting = |policy, at_creation| {
             let objects = self.stored(policy, at_creation);
-            let now = count(&objects, |_, object| waits(object, at_start));
-            let without = count(&objects, |object, _| waits(object, at_start));
+            let now = count(&objects, |object| {
+                Node::that_ran(&object.before).waits(&object.now)
+            });
+            let without = count(&objects, |object| {
+                Node::that_ran(&object.written).waits(&object.written)
+            });
             if now == without {
                 now.to_string()
             } else {
@@ -224,13 +200,8 @@ impl Tables {
                     "created as written"
                 }
                 .to_owned(),
-                waiting(policy, Registries::Down, Registries::Down),
-                waiting(
-                    policy,
-                    Registries::DockerHubLimited,
-                    Registries::DockerHubLimited,
-                ),
-                waiting(policy, Registries::Up, Registries::Down),
+                waiting(policy, Registries::Down),
+                waiting(policy, Registries::Up),
                 self.with_old_images(policy).to_string(),
             ]
         });
@@ -238,11 +209,18 @@ impl Tables {
     }
 }
 
-fn count(objects: &[(Value, Value)], belongs: impl Fn(&Value, &Value) -> bool) -> usize {
-    objects
-        .iter()
-        .filter(|(before, after)| belongs(before, after))
-        .count()
+/// An object that a policy accepts.
+struct Stored {
+    /// As its author wrote it.
+    written: Value,
+    /// As it was stored before, when the registries were there.
+    before: Value,
+    /// As it is stored now.
+    now: Value,
+}
+
+fn count(objects: &[Stored], belongs: impl Fn(&Stored) -> bool) -> usize {
+    objects.iter().filter(|object| belongs(object)).count()
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -263,10 +241,7 @@ fn the_tables_are_up_to_date() {
     let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
     let mut readme = read("README.md");
     let tables = Tables::new();
-    for (name, table) in [
-        ("pairs", tables.table_of_pairs()),
-        ("incidents", tables.table_of_incidents()),
-    ] {
+    for (name, table) in [("incidents", tables.table_of_incidents())] {
         let start = format!("<!-- table: {name} -->\n");
         let (before, rest) = readme.split_once(&start).expect("the start of a table");
         let (_, after) = rest

@@ -102,7 +102,7 @@ fn make_part(schema: &mut Value, in_list: bool) {
         in_list
             && required
                 .iter()
-                .flat_map(Value::as_array)
+                .filter_map(Value::as_array)
                 .flatten()
                 .any(|name| name == key)
     };
@@ -134,7 +134,7 @@ fn one_schema(variants: Vec<Value>) -> Map<String, Value> {
     {
         match (&variant["const"], &variant["enum"]) {
             (Value::Null, Value::Null) => {
-                schema.extend(variant.as_object().cloned().unwrap_or_default())
+                schema.extend(variant.as_object().cloned().unwrap_or_default());
             }
             (Value::Null, list) => words.extend(list.as_array().cloned().unwrap_or_default()),
             (word, _) => words.push(word.clone()),

@@ -1,0 +1,210 @@
+# Bursts of Jobs on a node that has all images, with the files that add checks and those that pin. And the same Pods while
+# the registry is away. It needs BURSTS (the numbers of Jobs, such as BURSTS="12 30") and POLICY_SERVER, whose lookups
+# reach this machine's port PORT over HTTP. RUNS is how often the recommended files are tried (else once). A kubelet with
+# its defaults asks for at most 5 images a second, and an Always counts although the node has the image: a Pod is
+# "throttled" if an event of it says so.
+load lib
+
+setup_file() { [[ -n ${BURSTS:-} ]] || skip "BURSTS is not set (see the comment at the top)"; }
+
+teardown_file() { remove_examples; }
+
+# Policy servers look images up under this name. `images` are in it too.
+in_lookups() {
+  IN=${WEBHOOKS#https://}
+  IN=${IN%:*}:$PORT/$NS
+}
+
+# Kinds of Pods, by the places: those of a Job, those of a Job with a program for init containers, and those of a captured
+# Pod of agent-stack-k8s (a step with `image:`).
+places() {
+  case $1 in
+  job) echo "app one app:$3 $2, app two other:$3 $2" ;;
+  tools) echo "init copy-tools app:$3 $2, app one app:$3 $2, app two other:$3 $2" ;;
+  agent)
+    jq --raw-output --arg tag "$3" '
+      .request.object.spec | (.initContainers[] | ["init", .]), (.containers[] | ["app", .])
+        | "\(.[0]) \(.[1].name) \(if .[1].image | test("buildkite/agent") then "other" else "app" end):\($tag) \(.[1].imagePullPolicy)"
+    ' test_data/reviews/agent-stack-0.47-real-step-image-pod-create.json | paste --serial --delimiters , | sed 's/,/, /g'
+    ;;
+  esac
+}
+
+filter() {
+  case $1 in
+  job) echo "$job_label | $ends" ;;
+  tools)
+    echo "$job_label | walk(if . == \"workspace\" then \"tools\" elif . == \"/workspace\" then \"/tools\" else . end)
+      | .spec.initContainers[0].args = [\"cp\", \"/bin/busybox\", \"/tools/busybox\"] | $ends"
+    ;;
+  agent) echo "$ends" ;;
+  esac
+}
+job_label='.metadata.labels = {"image-checks": "true", "batch.kubernetes.io/job-name": .metadata.name}'
+
+# apply FILES: these examples, and no others.
+apply() {
+  local file
+  remove_examples >/dev/null
+  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" >/dev/null; done
+  sleep 1 # A webhook acts a moment after it was registered.
+}
+
+all_ended() {
+  kube get jobs --output json | jq --exit-status 'all(.items[]; .status.succeeded == 1)'
+}
+
+# burst NUMBER KIND POLICY TAG: prints the seconds until the last Job has ended, the throttled Pods, and the requests.
+burst() {
+  local start end
+  workload Job NAME "$(places "$2" "$3" "$4")" "$(filter "$2")" >"$BATS_TEST_TMPDIR/job.json"
+  for ((i = 1; i <= $1; i++)); do sed "s/NAME/job-$i/g" "$BATS_TEST_TMPDIR/job.json"; done >"$BATS_TEST_TMPDIR/jobs.json"
+  : >"$RUN/requests"
+  start=${EPOCHREALTIME/./}
+  kube create --filename "$BATS_TEST_TMPDIR/jobs.json" >/dev/null
+  within 300 all_ended
+  end=${EPOCHREALTIME/./}
+  echo "$(((end - start) / 100000))" \
+    "$(kube get events --output json | jq '[.items[] | select(.message | contains("pull QPS exceeded")).involvedObject.name] | unique | length')" \
+    "$(grep --count "/v2/$NS/[^/]*/manifests/" "$RUN/requests")"
+  kubectl delete --raw "/apis/batch/v1/namespaces/$NS/jobs?propagationPolicy=Background" >/dev/null
+  within 60 eval '[[ -z $(kube get pods --output name) ]]'
+  kubectl delete --raw "/api/v1/namespaces/$NS/events" >/dev/null
+  sleep 3 # The kubelet may ask for 10 images at once again.
+}
+
+# The rows: a kind of Pod, its pull policy, files, and whether the pages recommend them there.
+mapfile -t rows <<'ROWS'
+job Always none -
+job IfNotPresent none -
+job Always every-pod-volumes -
+job IfNotPresent every-pod-volumes recommended
+job Always always-by-digest recommended
+job IfNotPresent always-by-digest recommended
+job Always every-pod-volumes,always-by-digest recommended
+job IfNotPresent every-pod-volumes,always-by-digest recommended
+job Always pin-digests recommended
+job IfNotPresent pin-digests recommended
+job Always every-pod-volumes,pin-digests recommended
+tools Always none -
+tools Always every-pod recommended
+tools Always every-pod,always-by-digest recommended
+agent Always none -
+agent Always agent-stack-k8s recommended
+agent Always agent-stack-k8s-volumes recommended
+agent Always agent-stack-k8s-fresh recommended
+ROWS
+
+# The node pulls both images, by their tags and by their digests.
+warm_up() {
+  image app:v1 other:v1
+  create tags "app one app:v1 Always, app two other:v1 Always" "$unselected"
+  create digests "app one app:v1@$(digest app:v1) Always, app two other:v1@$(digest other:v1) Always" "$unselected"
+  comes tags 'running("one") and running("two")'
+  comes digests 'running("one") and running("two")'
+  kube delete pods --all --now >/dev/null
+}
+
+# tag_of FILES: v1, or where a file pins a tag of the same image that the policy server's cache doesn't have.
+tag_of() {
+  local name
+  case $1 in
+  *-digest* | *-fresh)
+    tags=$((tags + 1))
+    for name in app other; do
+      skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "$(in_registry "$name:v1")" "$(in_registry "$name:t$tags")"
+    done
+    tag=t$tags
+    ;;
+  *) tag=v1 ;;
+  esac
+}
+
+@test "in a burst, no recommended file throttles more Pods than no policy" {
+  local number row kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
+  declare -A without
+  in_lookups
+  warm_up
+  for number in $BURSTS; do
+    for row in "${rows[@]}"; do
+      read -r kind policy files advice <<<"$row"
+      [[ ${ROWS:-$files} == "$files" ]] || continue
+      apply "$files"
+      runs=1
+      [[ $advice == - && $files != none ]] || runs=${RUNS:-1}
+      most=0
+      for ((run = 0; run < runs; run++)); do
+        tag=v1
+        # A tag that only PinAlways leaves alone has to be on the node.
+        [[ $policy == IfNotPresent && $files == *always-by-digest ]] || tag_of "$files"
+        read -r slowest throttled requests <<<"$(burst "$number" "$kind" "$policy" "$tag")"
+        echo "# $number $kind $policy $files: $((slowest / 10)).$((slowest % 10)) s, $throttled throttled, $requests requests" >&3
+        ((throttled <= most)) || most=$throttled
+      done
+      [[ $files != none ]] || without[$number,$kind,$policy]=$most
+      if [[ $advice == recommended ]] && ((most > without[$number,$kind,$policy])); then
+        echo "# $files throttles more than no policy" >&3
+        worse=1
+      fi
+    done
+  done
+  ((worse == 0))
+}
+
+ended_pods() {
+  kube get pods --output json |
+    jq --exit-status "[.items[] | select(.metadata.name | startswith(\"$1-\"))] | all(.status.phase == \"Succeeded\")"
+}
+
+# outcome POD: starts, or waits for an image.
+outcome() {
+  if is "$1" '.status.phase == "Succeeded"' 2>/dev/null; then echo starts; else
+    is "$1" '[places[].name as $name | waits_for_image($name)] | any' && echo waits
+  fi
+}
+
+@test "the registry is away: what starts on a node on which the same Pods ran" {
+  local row rows kind policy files other expected found wrong=0
+  mapfile -t rows <<'ROWS'
+job Always none - waits
+job IfNotPresent none - starts
+job IfNotPresent every-pod-volumes - starts
+job Always always-by-digest - waits
+job IfNotPresent always-by-digest - starts
+job Always every-pod-volumes,always-by-digest - waits
+job IfNotPresent every-pod-volumes,always-by-digest - starts
+job Always pin-digests - waits
+job IfNotPresent pin-digests - waits
+job IfNotPresent pin-digests tags starts
+agent Always agent-stack-k8s-volumes - waits
+agent Always agent-stack-k8s-fresh - waits
+agent Always agent-stack-k8s-fresh tags starts
+ROWS
+  in_lookups
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    image "app:o$number" "other:o$number"
+    if [[ $other == tags ]]; then
+      apply none
+      create "before-$number-tags" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+    fi
+    apply "$files"
+    create "before-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+  done
+  within 120 ended_pods before
+  sleep 61 # The policy server forgets the digests.
+  touch "$RUN/stopped"
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    apply "$files"
+    create "after-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
+  done
+  sleep 30
+  for number in "${!rows[@]}"; do
+    read -r kind policy files other expected <<<"${rows[number]}"
+    found=$(outcome "after-$number") || found=neither
+    echo "# $kind $policy $files $other: $found" >&3
+    [[ $found == "$expected" ]] || wrong=1
+  done
+  ((wrong == 0))
+}

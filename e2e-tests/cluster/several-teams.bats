@@ -1,0 +1,45 @@
+# A tenant's AdmissionPolicy beside the operator's examples/multi-tenant.yaml (docs/install.md, Several teams).
+load lib
+
+teardown_file() { remove_examples; }
+
+# tenants_policy: a policy of this test's namespace, with the settings of air-gapped.yaml. Without Kubewarden's controller,
+# it is the webhook that runs last, as up to Kubewarden 1.37.1.
+tenants_policy() {
+  if [[ -n ${POLICY_SERVER:-} ]]; then
+    webhook zz-tenant "$WEBHOOKS/validate/consistent-pull-policy-air-gapped"
+    sleep 1 # A webhook acts a moment after it was registered.
+  else
+    example air-gapped '.kind = "AdmissionPolicy" | .metadata.name = "tenant" | del(.spec.namespaceSelector)' |
+      kube apply --filename -
+    kube wait --for=condition=PolicyUniquelyReachable --timeout=180s admissionpolicy/tenant
+  fi
+}
+
+# create_private NAME PULL-POLICY: creates a Pod that no scheduler sees.
+create_private() {
+  create "$1" "app main =registry.example.com/private/app:1 $2" "$unselected | .spec.schedulerName = \"none\""
+}
+
+@test "a tenant's policy may have the last word, and the second policy rejects what it stored" {
+  local policy undone=()
+  apply_example multi-tenant
+  tenants_policy
+  for policy in Always IfNotPresent Never; do
+    create_private "first-${policy,,}" "$policy"
+    is "first-${policy,,}" 'pulls("main") == "Always"' || undone+=("$policy")
+  done
+  echo "# undone: ${undone[*]:-nothing}" >&3
+  [[ -z ${POLICY_SERVER:-} || ${undone[*]} == "Always IfNotPresent Never" ]]
+
+  apply_example multi-tenant-second
+  for policy in Always IfNotPresent Never; do
+    if [[ " ${undone[*]} " == *" $policy "* ]]; then
+      not create_private "second-${policy,,}" "$policy"
+      [[ $output == *'denied the request: main pulls registry.example.com/private/app:1 with IfNotPresent'* ]]
+    else
+      create_private "second-${policy,,}" "$policy"
+      is "second-${policy,,}" 'pulls("main") == "Always"'
+    fi
+  done
+}
