@@ -28,9 +28,7 @@ const UNPROCESSABLE_ENTITY: u16 = 422;
 /// itself.
 #[derive(Debug)]
 pub(crate) struct Rejection {
-    /// The message for people.
     pub(crate) message: String,
-    /// The status code.
     pub(crate) code: u16,
 }
 
@@ -72,7 +70,7 @@ struct Judged<'e, 'o> {
 enum Outcome {
     Rejects,
     Warns,
-    IsRepaired,
+    Repairs,
 }
 
 impl Outcome {
@@ -80,7 +78,7 @@ impl Outcome {
         let settings = examination.settings;
         let is_template = examination.request.operation == Operation::Template;
         match (finding.effect, settings.mode) {
-            (Effect::Repairable | Effect::Preference, Mode::Fix) => Self::IsRepaired,
+            (Effect::Repairable | Effect::Preference, Mode::Fix) => Self::Repairs,
             (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Self::Warns,
             _ if is_template && settings.templates != Templates::Reject => Self::Warns,
             _ => Self::Rejects,

@@ -24,8 +24,8 @@ use crate::settings::{Action, Settings};
 /// The examination of one object. Each rule works on the result of the rule before it.
 ///
 /// The rules set the image and the pull policy that every place should have, and add findings with
-/// the reasons. The mode decides later what happens to the findings. So all modes compute the same
-/// outcome.
+/// the reasons. The mode decides later what happens to the findings. So the rules compute the same
+/// places and findings in every mode.
 pub(crate) struct Examination<'o> {
     pub(crate) request: &'o Request<'o>,
     /// The metadata of the Pod, or of the Pods that a pod template makes.
@@ -38,8 +38,8 @@ pub(crate) struct Examination<'o> {
     pub(crate) places: Vec<Place<'o>>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Findings<'o>,
-    /// The lookups that failed or were not made: the image as the host is asked for it and what
-    /// was done about it, and why there is no answer.
+    /// The lookups that failed or were not made. The key has the image as the host is asked for
+    /// it, and what was done. The value says why there is no digest.
     pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
     /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,
@@ -125,7 +125,7 @@ impl<'o> Examination<'o> {
             }
         }
         let mut images: Vec<Vec<usize>> = images.into_values().collect();
-        // Each index is in one list, so the first indexes decide.
+        // The lists are disjoint, so their first indexes give the order.
         images.sort_unstable();
         images
     }
@@ -140,7 +140,7 @@ impl<'o> Examination<'o> {
     }
 
     /// The first init container: the first that is neither a native sidecar nor exempt. With its
-    /// index.
+    /// index in `places`.
     pub(crate) fn first_init(&self) -> Option<(usize, &Place<'o>)> {
         let mut places = self.places.iter().enumerate();
         places.find(|(_, place)| place.ends() && place.role != Role::Exempt)
@@ -154,8 +154,8 @@ impl<'o> Examination<'o> {
         container.unwrap_or(place).shown_name()
     }
 
-    /// The index of a place in its list of the returned object. Added entries move those behind
-    /// them.
+    /// The index of a place in its list of the returned object. Added entries move the entries
+    /// behind them.
     pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
         let moved_by = match &self.additions {
             Some(added) if added.list == place.list && added.first <= place.index => {
@@ -171,8 +171,8 @@ impl<'o> Examination<'o> {
     }
 }
 
-/// The images of the stored object's containers, by list and name. A container of a wrong shape is
-/// left out, so that it counts as new.
+/// The images of the stored object's containers, by list and name. A container without a name is
+/// left out. One without an image has an empty one.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let mut images = BTreeMap::new();
     let Some(spec) = request.stored.get("spec") else {

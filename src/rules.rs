@@ -16,7 +16,7 @@ use crate::examination::Examination;
 use crate::lookup::Client;
 use crate::request::Operation;
 
-/// Runs the rules. At UPDATE, they see only what the request changes.
+/// Runs the rules. At UPDATE, only *stale-check* sees what the request doesn't change.
 pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     let operation = examination.request.operation;
     // Nothing else can be said about an image that can't be read.

@@ -1,21 +1,21 @@
 //! The texts of an object in sentences for people.
 //!
 //! Names, images and other texts of an object may have line breaks, or be very long. A sentence
-//! shows such a text only by [`shown`]. Only checked digests are shown as they are.
+//! shows such a text only through [`shown`]. Only checked digests are shown as they are.
 
 use std::borrow::Cow;
 
 /// The maximum length of an object's text in an answer, in characters.
 const MAX: usize = 200;
-/// The mark in place of the middle of a text that is longer.
+/// Replaces the middle of a longer text.
 const ELLIPSIS: &str = "...";
 
 /// A text that this policy didn't write, as a sentence shows it.
 ///
 /// A text with more than 200 characters is cut in the middle. Then white space, control characters
-/// and format characters are escaped: `\u{20}`. So no text can form a phrase that a controller
-/// reads as a network error, for example `connection refused`, no text can break a line, and nobody
-/// overlooks a character or takes it for another one.
+/// and format characters are escaped: `\u{20}`. So no text can contain a phrase of several words
+/// that a controller reads as a network error, for example `connection refused`, and no text can
+/// break a line or hide a character.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
     let text = if is_long {

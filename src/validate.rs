@@ -19,7 +19,8 @@ use crate::settings::{Settings, Templates};
 /// Answers waPC's `validate`.
 ///
 /// # Errors
-/// This function never returns an error: a request that can't be examined is rejected.
+/// This function never returns an error: an unreadable request is rejected, and serde can write
+/// every answer.
 pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
     match response(payload, client) {
         Ok(Some(response)) => Ok(serde_json::to_vec(&*response)?),
@@ -30,8 +31,8 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 
 /// The response to a request. None if it is accepted untouched.
 ///
-/// An instance of the module serves one request. So the trees of values are not freed, which would
-/// take a fifth of all instructions.
+/// An instance of the module serves one request. So the trees of values are never freed: freeing
+/// them would take a fifth of all instructions.
 fn response(
     payload: &[u8],
     client: &mut dyn Client,
@@ -47,14 +48,14 @@ fn response(
     };
     let malformed =
         |wrong: Wrong<'_>| Rejection::malformed(wrong.sentence(request.object), request.creates);
-    let own = Metadata::read(request.object).map_err(malformed)?;
-    if request.is_untouched(&own) {
+    let object_metadata = Metadata::read(request.object).map_err(malformed)?;
+    if request.is_untouched(&object_metadata) {
         return Ok(None);
     }
     let metadata = request
         .template_metadata()
         .map_err(malformed)?
-        .unwrap_or(own);
+        .unwrap_or(object_metadata);
     let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
     let mut examination = ManuallyDrop::new(examination);
     if !examination.is_needed() {

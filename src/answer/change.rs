@@ -1,4 +1,4 @@
-//! The changes of a Pod: the differences between what came in and what it should be.
+//! The changes of a Pod: the differences between the Pod that came in and the Pod that is returned.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,8 +14,7 @@ pub(super) struct Change<'e> {
     container: &'e str,
     /// The value that came in. None if the value was not set, or if an entry is added.
     from: Option<&'e str>,
-    /// The value in the returned object. Of an added entry, its name, its image and its pull
-    /// policy.
+    /// The value in the returned object. For an added entry: its name, image and pull policy.
     to: Value,
     /// The rule that changed the value first.
     rule: Rule,

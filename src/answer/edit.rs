@@ -1,5 +1,5 @@
-//! The edits of the object. They change only the fields that this policy names. Everything else
-//! survives with its value.
+//! The edits of the object. They touch only images, pull policies, this policy's annotations, and
+//! added checks with their mounts.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,8 @@ pub(crate) enum Edit {
         key: &'static str,
         value: Value,
     },
-    /// Inserts these values into a list, at this index or else at its end. The list may be missing.
+    /// Inserts these values into a list, at this index, or at the end of a shorter list. The list
+    /// may be missing.
     Insert {
         at: String,
         key: &'static str,
@@ -26,21 +27,22 @@ pub(crate) enum Edit {
 }
 
 /// The edits of the examined object. `warnings` are the sentences for the annotation of the Pod.
-/// The init containers are inserted last, because that moves other entries.
+/// Added checks are inserted last: this moves entries, and the other edits use the request's
+/// indexes.
 pub(super) fn edits(
     examination: &Examination<'_>,
     changes: &[Change<'_>],
     warnings: &[String],
 ) -> Vec<Edit> {
     let mut edits = Vec::new();
-    // An annotation that an update wrote would be one more change of the Pod.
+    // At UPDATE none is written, because it would be one more change of the Pod.
     if examination.request.creates {
         for (key, annotation) in annotations(changes, warnings, &examination.metadata) {
             let (at, value) = ("metadata/annotations".to_owned(), annotation.into());
             edits.push(Edit::Set { at, key, value });
         }
     }
-    // Only Pods are changed, so the Pod spec is a member of the object.
+    // Only Pods are changed, so the Pod spec is at `spec`.
     let entry = |place: &Place<'_>| format!("spec/{}/{}", place.list.name(), place.index);
     for place in &examination.places {
         if place.is_added() || !place.is_changed() {

@@ -12,9 +12,9 @@ pub(super) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Entries as a list of at most `max` bytes. Those of these `count` entries that do not fit are
-/// counted, beside `more` that an earlier list has counted. None if there is no room for this
-/// number.
+/// Entries as a list of at most `max` bytes. The last entry counts what is left out: those of the
+/// `count` entries that don't fit, and `more` that an earlier list has left out. None if not even
+/// this entry fits.
 pub(super) fn joined(
     entries: impl Iterator<Item = String>,
     count: usize,

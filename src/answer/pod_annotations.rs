@@ -1,4 +1,4 @@
-//! The annotations of a Pod that mode `Fix` writes: the record of its changes, and the warnings.
+//! The annotations that mode `Fix` writes into a Pod: the record of its changes, and the warnings.
 //!
 //! Nearly every Pod is made by a controller, and controllers throw the warnings of an answer away.
 
@@ -11,17 +11,17 @@ use super::change::Change;
 use super::json_list::{LIST_MAX, joined, to_json};
 use crate::request::Metadata;
 
-/// The annotation of a repaired Pod that lists what this policy changed.
+/// This annotation of a repaired Pod lists what this policy changed.
 const CHANGES_ANNOTATION: &str = "consistent-pull-policy/changes";
-/// The annotation of a Pod that lists what this policy found and did not repair.
+/// This annotation of a Pod lists what this policy found and did not repair.
 const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 
 /// The size that the API server allows for all annotations of an object, with their keys, in bytes.
 /// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. One that would stay as it is, or for which the others leave no room,
-/// is left out.
+/// The annotations to write. An annotation is left out if it would not change, or if the others
+/// leave no room for it.
 pub(super) fn annotations(
     changes: &[Change<'_>],
     warnings: &[String],
@@ -38,13 +38,13 @@ pub(super) fn annotations(
     let room = |key| free.saturating_add(size(key, metadata.annotation(key)));
     let mut room_of_warnings = room(WARNINGS_ANNOTATION);
     if let Some(record) = record(changes, metadata, room(CHANGES_ANNOTATION)) {
-        let growth = size(CHANGES_ANNOTATION, Some(&record));
+        let new_size = size(CHANGES_ANNOTATION, Some(&record));
         room_of_warnings = room_of_warnings
             .saturating_add(size(
                 CHANGES_ANNOTATION,
                 metadata.annotation(CHANGES_ANNOTATION),
             ))
-            .saturating_sub(growth);
+            .saturating_sub(new_size);
         written.push((CHANGES_ANNOTATION, record));
     }
     if let Some(warnings) = with_earlier(warnings, metadata, room_of_warnings) {
@@ -58,7 +58,7 @@ fn size(key: &str, value: Option<&str>) -> usize {
     value.map_or(0, |value| key.len().saturating_add(value.len()))
 }
 
-/// The record of these changes. None if there are none, or no room for one. The entries of an
+/// The record of these changes. None without changes or without room. The entries of an
 /// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     if changes.is_empty() {
@@ -94,8 +94,8 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
     Some((entries, more))
 }
 
-/// The earlier warnings of the Pod, followed by those of these warnings that are new. None if none
-/// is new and fits.
+/// The earlier warnings of the Pod, followed by each of `warnings` that they lack. None if nothing
+/// is added.
 fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
     let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
@@ -117,7 +117,8 @@ fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Op
     (all.len() > before).then(|| ["[", &all, "]"].concat())
 }
 
-/// The elements of a JSON list. None if an element begins otherwise.
+/// The elements of a JSON list. None if the text is no JSON list, or if an element doesn't start
+/// with `begin`.
 fn list(text: &str, begin: char) -> Option<Vec<&str>> {
     let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok()?;
     let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();

@@ -9,7 +9,7 @@ use crate::shown::shown;
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
 /// The largest number of findings in the message of a rejection. The audit annotation `findings`
-/// has more of them.
+/// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
 /// What is wrong, and what to do about it.
@@ -28,8 +28,8 @@ fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'
 pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
     let mut rejecting = by_importance(findings);
     rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
-    let shown = rejecting.iter().take(SENTENCES_MAX);
-    let mut sentences: Vec<String> = shown
+    let first = rejecting.iter().take(SENTENCES_MAX);
+    let mut sentences: Vec<String> = first
         .map(|judged| sentence(&*judged.finding.reason, judged.place))
         .collect();
     let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
@@ -42,10 +42,10 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
 /// The warnings of an answer.
 #[derive(Default)]
 pub(super) struct Warnings {
-    /// At most `WARNINGS_MAX` lines. The last one says how many more there are.
+    /// At most `WARNINGS_MAX` lines. If there are more, the last line says how many.
     pub(super) lines: Vec<String>,
     /// The sentences about what was found and not repaired, as far as an annotation has room for
-    /// them. None if the Pod gets no annotation.
+    /// them. Empty if the Pod gets no annotation.
     pub(super) unrepaired: Vec<String>,
     /// The number of lines that are not shown.
     hidden: usize,
@@ -54,9 +54,9 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// A line for each finding that rejects nothing, for each repair that is worth knowing, and for
-    /// each lookup that failed. The lines about a repaired Pod tell of the Pod as it is
-    /// returned. So a second run finds the same.
+    /// A line for each finding that warns, for each repair that is worth knowing, and for
+    /// each lookup that failed. In a repaired Pod, the lines about what was not repaired describe
+    /// the returned Pod. So a second run has the same lines.
     pub(super) fn of(
         examination: &Examination<'_>,
         findings: &[Judged<'_, '_>],
@@ -84,22 +84,22 @@ impl Warnings {
                     warnings.add(true, "", || sentence(reason, &place.after()));
                 }
                 Outcome::Warns => warnings.add(true, "", || sentence(reason, place)),
-                Outcome::IsRepaired if is_repaired => {
+                Outcome::Repairs if is_repaired => {
                     if let Some(line) = reason.repaired(place) {
                         warnings.add(false, "", || line);
                     }
                 }
-                Outcome::IsRepaired | Outcome::Rejects => {}
+                Outcome::Repairs | Outcome::Rejects => {}
             }
         }
         for ((image, action), failure) in &examination.failed_lookups {
-            let done = match action {
+            let suffix = match action {
                 Action::Reject => continue,
                 Action::KeepTag => " (kept as it is)",
                 Action::UseCached if is_repaired => " (a node may use the image that it has)",
                 Action::UseCached => "",
             };
-            warnings.add(true, done, || {
+            warnings.add(true, suffix, || {
                 format!("{} {}: {}", shown(image), failure.problem(), failure.help())
             });
         }
@@ -112,7 +112,7 @@ impl Warnings {
     }
 
     /// Adds a sentence. It is not made if nothing shows it.
-    fn add(&mut self, is_unrepaired: bool, done: &str, sentence: impl FnOnce() -> String) {
+    fn add(&mut self, is_unrepaired: bool, suffix: &str, sentence: impl FnOnce() -> String) {
         let is_shown = self.lines.len() < WARNINGS_MAX;
         let has_room = is_unrepaired && self.room > 0;
         if !is_shown {
@@ -121,7 +121,7 @@ impl Warnings {
         if is_shown || has_room {
             let sentence = sentence();
             if is_shown {
-                self.lines.push([&sentence, done].concat());
+                self.lines.push([&sentence, suffix].concat());
             }
             if has_room {
                 self.room = self.room.saturating_sub(sentence.len());

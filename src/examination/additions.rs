@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::pod::List;
 
-/// The image checks that this policy adds to a Pod.
 #[derive(Debug)]
 pub(crate) struct Additions {
     /// The list that gets them.

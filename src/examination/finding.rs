@@ -15,8 +15,8 @@ pub(crate) trait Reason: fmt::Debug {
     /// What a person can do about it.
     fn help(&self, place: &Place<'_>) -> String;
 
-    /// The warning about the repair. None if the author of the settings asked for this repair in
-    /// every Pod.
+    /// The warning about the repair. None if the repair needs no warning, e.g. a pinned tag, or if
+    /// there is none.
     fn repaired(&self, _place: &Place<'_>) -> Option<String> {
         None
     }
@@ -27,8 +27,8 @@ pub(crate) trait Reason: fmt::Debug {
     }
 }
 
-/// What a finding is about, with the value that should be there. None if no value is known to be
-/// right.
+/// What a finding is about, with the value that should be there. None if no image or pull policy is
+/// known to be right.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     /// The image of the place.
@@ -47,7 +47,7 @@ pub(crate) enum Effect {
     Repairable,
     /// `Fix` repairs, `Reject` warns. The repair is the new value of the subject.
     Preference,
-    /// `Fix` and `Reject` reject.
+    /// `Fix` and `Reject` reject. A pod template is only warned of, unless `templates` is `Reject`.
     NotRepairable,
     /// Every mode warns.
     OnlyWarning,
@@ -56,15 +56,10 @@ pub(crate) enum Effect {
 /// One thing that is wrong.
 #[derive(Debug)]
 pub(crate) struct Finding<'o> {
-    /// The index of the place.
     pub(crate) place: usize,
-    /// The rule that found it.
     pub(crate) rule: Rule,
-    /// What it is about.
     pub(crate) subject: Subject,
-    /// What it leads to.
     pub(crate) effect: Effect,
-    /// The reason.
     pub(crate) reason: Box<dyn Reason + 'o>,
 }
 
@@ -94,8 +89,8 @@ impl<'o> Findings<'o> {
 
 impl Finding<'_> {
     /// Whether the finding still counts after all rules have run. A finding about a repaired value
-    /// counts only while the value names this rule: a later rule may have taken the change
-    /// back, and an earlier rule comes first.
+    /// counts only if `changed_by` is its rule. It is not if a later rule undid the change, or if
+    /// an earlier rule had changed the value.
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let is_repaired = matches!(self.effect, Effect::Repairable | Effect::Preference);
         match &self.subject {

@@ -15,18 +15,17 @@ use crate::shown::shown;
 /// A place: an entry of a Pod spec that holds an image reference.
 #[derive(Clone)]
 pub(crate) struct Place<'o> {
-    /// The list that holds the place.
     pub(crate) list: List,
-    /// The index in the list: in the request's object. Of an added place, in the returned object.
+    /// The index in the list of the request. Of an added place, in the list of the returned
+    /// object.
     pub(crate) index: usize,
     /// The entry of the request. None for a place that this policy adds.
     pub(crate) entry: Option<&'o Value>,
-    /// The name of the container or volume.
     pub(crate) name: Cow<'o, str>,
     /// Whether the place is a native sidecar: an init container with `restartPolicy: Always`
     /// (KEP-753).
     pub(crate) is_native_sidecar: bool,
-    /// Whether the request brings this place or its image, so that the rules examine it.
+    /// Whether the rules examine it. At UPDATE, only if the place or its image is new.
     pub(crate) is_examined: bool,
     /// At UPDATE, the image of this container in the stored object.
     pub(crate) stored_image: Option<&'o str>,
@@ -52,14 +51,12 @@ pub(crate) struct Place<'o> {
 /// What a place does in its Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is exempt. No rule looks at it.
+    /// It is exempt. No rule reports or changes it.
     Exempt,
-    /// Its image can't be parsed, or is an image ID that the settings refuse. No rule after
-    /// *invalid-image* looks at it.
+    /// Its image can't be parsed, or is an image ID that the settings refuse. No later rule reports
+    /// or changes it.
     Invalid,
-    /// It is an image check.
     Check,
-    /// It is any other place.
     Other,
 }
 
@@ -156,14 +153,10 @@ impl<'o> Place<'o> {
             volumes: Vec::new(),
             start: match list {
                 List::InitContainers => Start::Init(index),
-                // No rule asks when an added volume is pulled.
+                // It doesn't matter when an added volume is pulled.
                 _ => Start::None,
             },
             mounted_by: Vec::new(),
-            image: Field {
-                changed_by: None,
-                ..self.image.clone()
-            },
             policy: Field::new(policy),
             sets_policy: false,
             ..self.clone()
@@ -175,7 +168,7 @@ impl<'o> Place<'o> {
         self.image.changed_by.is_some() || self.policy.changed_by.is_some()
     }
 
-    /// The place as the returned object has it, and as a second run of this policy would find it.
+    /// The place with the returned image and pull policy as those that came in, for sentences.
     pub(crate) fn after(&self) -> Self {
         Self {
             image: Field::new(self.image.now.clone()),
@@ -201,7 +194,7 @@ impl<'o> Place<'o> {
     }
 
     /// Whether it is an app container that is not exempt.
-    pub(crate) fn is_working_app(&self) -> bool {
+    pub(crate) fn is_app(&self) -> bool {
         self.list == List::Containers && self.role != Role::Exempt
     }
 

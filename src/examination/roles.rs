@@ -25,29 +25,20 @@ pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
     if volumes.is_empty() {
         return;
     }
-    let apps = containers
-        .iter()
-        .filter(|place| place.is_working_app())
-        .count();
+    let apps = containers.iter().filter(|place| place.is_app()).count();
     let mut mounting = mounting(containers);
     for volume in volumes {
         let mounted_by = mounting.remove(&*volume.name).unwrap_or_default();
         let container = |index: &usize| containers.get(*index);
-        let mounting: Vec<&Place<'_>> = mounted_by.iter().filter_map(container).collect();
-        volume.start = match mounting.first() {
+        let mounters: Vec<&Place<'_>> = mounted_by.iter().filter_map(container).collect();
+        volume.start = match mounters.first() {
             None => Start::None,
             Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index),
             Some(_) => Start::VolumeOfApps {
-                is_on_every_app: mounting
-                    .iter()
-                    .filter(|place| place.is_working_app())
-                    .count()
-                    == apps,
+                is_on_every_app: mounters.iter().filter(|place| place.is_app()).count() == apps,
             },
         };
-        let can_be_check = mounting
-            .iter()
-            .any(|place| place.ends() || place.is_working_app());
+        let can_be_check = mounters.iter().any(|place| place.ends() || place.is_app());
         volume.role = role(volume, settings, can_be_check);
         volume.mounted_by = mounted_by;
     }

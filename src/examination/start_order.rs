@@ -1,13 +1,13 @@
-//! What starts after what in a Pod, as a kubelet does it. The rules about image checks ask this
-//! file, and nothing else, about time.
+//! What starts after what in a Pod, as a kubelet does it. Only *weak-check* orders places within
+//! the last moment, by the volumes that app containers mount.
 //!
 //! Init containers start one after another, native sidecars too. Then all app containers start. A
 //! container pulls its own image and its image volumes when it starts. So a container's moment is
 //! its position, and a volume's moment is that of the first container that mounts it.
 //!
-//! A request can lengthen each list of a Pod. So the rules never compare each place with each pull.
+//! A Pod's lists can be very long, so the rules never compare each place with each pull.
 
-/// A moment of a Pod's start: the index of an init container. A later moment is greater.
+/// A moment of a Pod's start: the index of an init container, or `APPS`. A later moment is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(usize);
 
@@ -16,7 +16,7 @@ impl Moment {
     pub(crate) const APPS: Self = Self(usize::MAX);
 }
 
-/// How the pull of a place takes part in the start of a Pod.
+/// When a place is pulled while a Pod starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// Not at all: an ephemeral container, or a volume that no container mounts.
@@ -44,8 +44,7 @@ impl Start {
         }
     }
 
-    /// The moment from which on every place starts after this pull. None if there is no such
-    /// moment.
+    /// The first moment of which all places start after this pull. None if there is no such moment.
     ///
     /// An init container may pull its image volumes before its own image, so nothing of its own
     /// moment starts after the pull of its image.
@@ -57,8 +56,8 @@ impl Start {
         }
     }
 
-    /// Whether the work that begins at a moment starts after this pull, or with the init container
-    /// whose own pull it is.
+    /// Whether the work that begins at a moment starts after this pull. An init container's own
+    /// pull also gates the work that begins with it.
     pub(crate) fn gates(self, work: Moment) -> bool {
         match self {
             Self::Init(index) | Self::VolumeOfInit(index) => Moment(index) <= work,

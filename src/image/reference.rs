@@ -240,7 +240,7 @@ impl<'a> Reference<'a> {
     /// makes the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub
     /// repository.
     pub(crate) fn has_ambiguous_host(&self) -> bool {
-        !self.registry.contains(['.', ':']) && !matches!(self.registry, "localhost")
+        !self.registry.contains(['.', ':']) && self.registry != "localhost"
     }
 
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it

@@ -10,7 +10,6 @@ const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 /// The name of Windows in `spec.os.name` and in these labels.
 const WINDOWS: &str = "windows";
 
-/// A Pod spec.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec<'o> {
     value: &'o Value,
@@ -44,7 +43,6 @@ impl<'o> Spec<'o> {
         json::list(self.value, list.name())
     }
 
-    /// The names of the volumes.
     pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
         let volumes = lenient_list(self.value, List::Volumes.name()).iter();
         volumes.filter_map(|volume| lenient_string(volume, "name"))

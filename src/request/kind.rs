@@ -56,7 +56,7 @@ impl Kind {
         Ok(value)
     }
 
-    /// The pod template of an object of another kind than Pod. None if there is none.
+    /// The object's pod template. None for a Pod, or if it is missing.
     pub(super) fn template(self, object: &Value) -> Option<&Value> {
         let (path, _) = self.spec_path().rsplit_once('.')?;
         path.split('.')
@@ -74,8 +74,8 @@ pub(crate) enum Operation {
     PodUpdate,
     /// Ephemeral containers are added to a Pod, through the subresource `ephemeralcontainers`.
     EphemeralUpdate,
-    /// An object with a pod template is created or changes. It is told what would become of its
-    /// Pods.
+    /// An object with a pod template is created or changes. The answer says what would happen to
+    /// its Pods.
     Template,
 }
 
@@ -88,15 +88,15 @@ impl Operation {
             (Kind::Pod, "UPDATE", "") => Self::PodUpdate,
             (Kind::Pod, "UPDATE", "ephemeralcontainers") => Self::EphemeralUpdate,
             // The images and pull policies of a Job can't change. Kueue suspends a Job and then
-            // restores its node selector: after a rejection, the quota would stay
-            // taken.
+            // restores its node selector: if this second update were rejected, Kueue would never
+            // free the quota.
             (Kind::Pod, ..) | (Kind::Job, "UPDATE", _) => return None,
             (_, "CREATE" | "UPDATE", "") => Self::Template,
             _ => return None,
         })
     }
 
-    /// Whether the containers of the Pod spec have not started yet.
+    /// Whether the rules treat the Pod as not started. An audited Pod counts too.
     pub(crate) const fn is_before_start(self) -> bool {
         matches!(self, Self::PodCreate | Self::Template)
     }

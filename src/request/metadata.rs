@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::json::{self, Wrong};
 
-/// The kubelet marks the Pods that mirror its static Pods with this annotation.
+/// With this annotation, the kubelet marks the mirror Pods of its static Pods.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
@@ -12,13 +12,11 @@ const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The metadata of an object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata<'o> {
     annotations: Option<&'o Map<String, Value>>,
     /// The kind of the object's controller. None if the object has no controller.
     pub(super) controller: Option<&'o str>,
-    /// Whether the object has a `deletionTimestamp`.
     pub(super) is_deleting: bool,
 }
 
@@ -45,7 +43,6 @@ impl<'o> Metadata<'o> {
         })
     }
 
-    /// The annotations.
     pub(crate) fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
         self.annotations
             .into_iter()

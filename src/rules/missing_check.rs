@@ -6,10 +6,10 @@
 //! images.
 
 mod copy;
-mod coverage;
 mod init_container;
 mod made;
 mod names;
+mod needs;
 mod template;
 mod why_not;
 
@@ -17,14 +17,14 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use self::coverage::Coverage;
 use self::made::{Made, mount};
 use self::names::free_names;
+use self::needs::Needs;
 use self::why_not::WhyNot;
 use crate::examination::{Additions, Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::PullPolicy;
 use crate::pod::List;
-use crate::settings;
+use crate::settings::Coverage;
 use crate::shown::shown;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
@@ -47,7 +47,7 @@ struct Uncovered {
 /// those of the added checks.
 pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) {
     let action = examination.settings.image_checks.coverage;
-    if action == settings::Coverage::Off || !applies(examination) {
+    if action == Coverage::Off || !applies(examination) {
         return;
     }
     let uncovered = uncovered(examination, images);
@@ -71,7 +71,7 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
             }
         }
         Err(why_not) => {
-            let rejects = action == settings::Coverage::Reject || why_not == WhyNot::TooLarge;
+            let rejects = action == Coverage::Reject || why_not == WhyNot::TooLarge;
             let effect = if rejects {
                 Effect::NotRepairable
             } else {
@@ -94,10 +94,10 @@ fn applies(examination: &Examination<'_>) -> bool {
 }
 
 fn uncovered(examination: &Examination<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
-    let coverage = Coverage::of(examination);
+    let needs = Needs::of(examination);
     let mut uncovered = Vec::new();
     for (image, places) in images.iter().enumerate() {
-        if let Some(place) = coverage.uncovered(places)
+        if let Some(place) = needs.uncovered(places)
             && let Some(policy) = strongest_pull(examination, places)
         {
             uncovered.push(Uncovered {
@@ -137,8 +137,8 @@ fn checks<'o>(
         };
         let check = place.check(made.list, index, name, image.policy);
         let texts = check.name.len().saturating_add(check.image.now.len());
-        // The entries differ in names and images. Only one is measured, because the fields of all may
-        // be huge.
+        // The entries differ in names and images. Only one is measured, because the fields of all
+        // may be huge.
         let fields = *size_of_fields.get_or_insert_with(|| size_of(&made.entry(&check)));
         let mounts = size_of(&mount(&check)).saturating_mul(made.mounted_by.len());
         size = [texts, fields, mounts]

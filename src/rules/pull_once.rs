@@ -1,5 +1,5 @@
-//! *pull-once*: a container whose image an init container has pulled with `Always` doesn't ask the
-//! registry again.
+//! *pull-once*: in a Pod with image checks, a container whose image an init container (a check, a
+//! native sidecar or any other) has pulled with `Always` doesn't ask the registry again.
 //!
 //! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
 //! second later can't hang the job. The change corrects no mistake. So it is not a finding, and the

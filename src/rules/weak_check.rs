@@ -33,8 +33,8 @@ fn strongest_after_checks(examination: &Examination<'_>, places: &[usize]) -> Ve
         return Vec::new();
     }
     let mut after_checks = on_apps(examination, places);
-    // From the last moment to the first: a check comes directly behind the places that start after
-    // it.
+    // Sorted from the last moment to the first. At the same moment, places come before checks
+    // (`false < true`). So all places that start after a check stand before it in this list.
     let mut backwards = Vec::new();
     for (index, place) in examination.at(places) {
         let is_check = place.role == Role::Check;
@@ -85,7 +85,8 @@ fn on_apps(examination: &Examination<'_>, places: &[usize]) -> Vec<(usize, Pull)
     }
     let mut strongest: BTreeMap<usize, Pull> = BTreeMap::new();
     for (apps, pull) in pulls {
-        // The checks that all of these apps mount are among those of the app with the fewest volumes.
+        // The checks that all of these apps mount are among those of the app with the fewest
+        // volumes.
         let containers = apps.iter().filter_map(|app| examination.places.get(*app));
         let fewest = containers.min_by_key(|app| app.volumes.len());
         for volume in fewest.map_or(&[][..], |app| &app.volumes) {

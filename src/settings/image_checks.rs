@@ -63,9 +63,7 @@ impl ImageChecks {
 
     /// The prefix of the names of added checks.
     pub(crate) fn first_prefix(&self) -> &str {
-        self.name_prefixes
-            .first()
-            .map_or("imagecheck-", |prefix| &prefix.0)
+        self.name_prefixes.first().map_or("", |prefix| &prefix.0)
     }
 }
 
@@ -118,7 +116,8 @@ pub enum Coverage {
     /// It is a finding without a repair.
     Reject,
     /// It is a finding, and the repair adds the missing check. Where none can be added, it is a
-    /// warning that says why.
+    /// warning that says why. (If all together were larger than 1 MiB, it is a finding without a
+    /// repair.)
     Fix,
 }
 

@@ -15,7 +15,7 @@ use crate::pod::List;
 /// Why none is added.
 pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize), WhyNot> {
     let after_checks = init_containers(examination).rfind(|place| place.role == Role::Check);
-    let after_checks = index_after(after_checks);
+    let after_checks = index_behind(after_checks);
     let mut why_not = WhyNot::NothingToCopy;
     for check in init_containers(examination).rev() {
         if check.role != Role::Check {
@@ -40,7 +40,7 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
     let container = from_template(template, examination, last_named)?;
     // A check of the template runs a program of a volume, so it stands behind the init container
     // that fills the volume.
-    Ok((container, after_checks.max(index_after(last_named))))
+    Ok((container, after_checks.max(index_behind(last_named))))
 }
 
 fn init_containers<'e, 'o>(
@@ -51,6 +51,6 @@ fn init_containers<'e, 'o>(
 }
 
 /// The index behind a place. 0 without a place.
-fn index_after(place: Option<&Place<'_>>) -> usize {
+fn index_behind(place: Option<&Place<'_>>) -> usize {
     place.map_or(0, |place| place.index.saturating_add(1))
 }

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::coverage::apps;
 use super::init_container::fields;
+use super::needs::apps;
 use super::why_not::WhyNot;
 use crate::examination::{Examination, Place};
 use crate::pod::List;

@@ -89,7 +89,7 @@ impl WhyNot {
                 sub_path_expr,
             } => {
                 let volume = shown(volume);
-                let mount = mount(sub_path, sub_path_expr);
+                let mount = how_to_mount(sub_path, sub_path_expr);
                 format!(
                     "imageChecks.template would not find its program: write its mount of {volume} \
                      {mount}"
@@ -102,7 +102,7 @@ impl WhyNot {
 }
 
 /// How the template has to write its mount.
-fn mount(sub_path: &str, sub_path_expr: &str) -> String {
+fn how_to_mount(sub_path: &str, sub_path_expr: &str) -> String {
     if !sub_path.is_empty() {
         return format!("with subPath {}", shown(sub_path));
     }

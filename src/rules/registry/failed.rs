@@ -22,7 +22,7 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
         Action::Reject => {
             if let Some(first) = image.places.first() {
                 let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
-                let reason = NoAnswer { failure, action };
+                let reason = FailedLookup { failure, action };
                 examination
                     .findings
                     .add(*first, Rule::Registry, subject, effect, reason);
@@ -48,7 +48,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
             let subject = Subject::PullPolicy(Some(PullPolicy::IfNotPresent));
             let (effect, reason) = (
                 Effect::Repairable,
-                NoAnswer {
+                FailedLookup {
                     failure,
                     action: done,
                 },
@@ -64,12 +64,12 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
 /// The lookup failed. The settings reject the image, or they allow the copy that the node already
 /// has.
 #[derive(Debug)]
-struct NoAnswer {
+struct FailedLookup {
     failure: Failure,
     action: Action,
 }
 
-impl Reason for NoAnswer {
+impl Reason for FailedLookup {
     fn problem(&self, place: &Place<'_>) -> String {
         if self.action == Action::UseCached {
             return format!("{} but its registry gives no digest", place.pulls());

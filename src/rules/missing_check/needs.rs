@@ -6,7 +6,7 @@ use crate::pod::List;
 use crate::settings::Form;
 
 /// What decides whether the images of a Pod are covered.
-pub(super) struct Coverage<'e, 'o> {
+pub(super) struct Needs<'e, 'o> {
     examination: &'e Examination<'o>,
     /// Whether an added check holds up the whole Pod, because it is an image volume.
     is_with_volumes: bool,
@@ -21,13 +21,13 @@ pub(super) struct Coverage<'e, 'o> {
     has_one_app: bool,
 }
 
-impl<'e, 'o> Coverage<'e, 'o> {
+impl<'e, 'o> Needs<'e, 'o> {
     pub(super) fn of(examination: &'e Examination<'o>) -> Self {
         let is_with_volumes = examination.settings.image_checks.form == Form::ImageVolume;
         let first_init = examination
             .first_init()
             .and_then(|(_, place)| place.start.moment());
-        let mut coverage = Self {
+        let mut needs = Self {
             examination,
             is_with_volumes,
             first_init,
@@ -38,17 +38,17 @@ impl<'e, 'o> Coverage<'e, 'o> {
             has_one_app: apps(examination).count() == 1,
         };
         let places = examination.places.iter();
-        let needing = places.filter(|place| place.takes_part() && coverage.needs_check(place));
+        let needing = places.filter(|place| place.takes_part() && needs.needs_check(place));
         let first = needing.filter_map(|place| place.start.moment()).min();
-        coverage.first_needing = first.unwrap_or(Moment::APPS);
-        coverage
+        needs.first_needing = first.unwrap_or(Moment::APPS);
+        needs
     }
 
     /// The index of the first place of an image that needs a check, if the image is not covered.
     ///
     /// A check covers its image even if it is too weak: *weak-check* is about such checks.
-    /// *pull-once* may lower a place, so the place doesn't depend on strength: a second run
-    /// finds the same one.
+    /// Which place is reported doesn't depend on strength, because *pull-once* may lower a place: a
+    /// second run reports the same one.
     pub(super) fn uncovered(&self, places: &[usize]) -> Option<usize> {
         let needing = || {
             let places = self.examination.at(places);
@@ -97,7 +97,8 @@ impl<'e, 'o> Coverage<'e, 'o> {
             && (place.start.gates(self.work) || is_early_check)
     }
 
-    /// Whether nothing in the Pod starts before a place that needs a check.
+    /// Whether all app containers start with this place or not at all, and no init container does
+    /// any work before. Native sidecars don't count.
     fn holds_up_all(&self, place: &Place<'_>) -> bool {
         let is_on_all = match place.list {
             List::Volumes => place.start.gates(Moment::APPS),
@@ -111,6 +112,6 @@ impl<'e, 'o> Coverage<'e, 'o> {
 pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
     places
-        .filter(|(_, place)| place.is_working_app())
+        .filter(|(_, place)| place.is_app())
         .map(|(index, _)| index)
 }
