@@ -1,22 +1,25 @@
-# Bursts of Jobs on a node that has all images, with the files that add checks and those that pin. And the same Pods while
-# the registry is away. It needs BURSTS (the numbers of Jobs, such as BURSTS="12 30") and POLICY_SERVER, whose lookups
-# reach this machine's port PORT over HTTP. RUNS is how often the recommended files are tried (else once). A kubelet with
-# its defaults asks for at most 5 images a second, and an Always counts although the node has the image: a Pod is
-# "throttled" if an event of it says so.
+# Bursts of Jobs on a node that has all images, with the files that add checks and those that pin; and the same Pods while
+# the registry is away. It needs POLICY_SERVER, and
+#
+#   BURSTS  the numbers of Jobs, such as "12 30"
+#   RUNS    how often no policy and the files that the pages recommend are tried (else once)
+#
+# A kubelet with its defaults (registryPullQPS 5, registryBurst 10) asks for at most 5 images a second. An Always counts
+# although the node has the image. A Pod is "throttled" if one of its events says so.
 load lib
 
 setup_file() { [[ -n ${BURSTS:-} ]] || skip "BURSTS is not set (see the comment at the top)"; }
 
 teardown_file() { remove_examples; }
 
-# Policy servers look images up under this name. `images` are in it too.
-in_lookups() {
+# use_address: this test's images get an address that the policy server reads too.
+use_address() {
   IN=${WEBHOOKS#https://}
   IN=${IN%:*}:$PORT/$NS
 }
 
-# Kinds of Pods, by the places: those of a Job, those of a Job with a program for init containers, and those of a captured
-# Pod of agent-stack-k8s (a step with `image:`).
+# places KIND PULL-POLICY TAG: the places of a Job's Pod: with two containers, with a program for init containers that are
+# checks, or of a captured Pod of agent-stack-k8s (a step with `image:`), which has pull policies of its own.
 places() {
   case $1 in
   job) echo "app one app:$3 $2, app two other:$3 $2" ;;
@@ -30,6 +33,7 @@ places() {
   esac
 }
 
+# filter KIND: what else such a Pod has.
 filter() {
   case $1 in
   job) echo "$job_label | $ends" ;;
@@ -73,7 +77,7 @@ burst() {
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
-# The rows: a kind of Pod, its pull policy, files, and whether the pages recommend them there.
+# A kind of Pod, its pull policy, files, and whether the pages recommend them there.
 mapfile -t rows <<'ROWS'
 job Always none -
 job IfNotPresent none -
@@ -89,10 +93,11 @@ job Always every-pod-volumes,pin-digests recommended
 tools Always none -
 tools Always every-pod recommended
 tools Always every-pod,always-by-digest recommended
-agent Always none -
-agent Always agent-stack-k8s recommended
-agent Always agent-stack-k8s-volumes recommended
-agent Always agent-stack-k8s-fresh recommended
+agent captured none -
+agent captured agent-stack-k8s recommended
+agent captured agent-stack-k8s-volumes recommended
+agent captured agent-stack-k8s-volumes,always-by-digest recommended
+agent captured agent-stack-k8s-fresh recommended
 ROWS
 
 # The node pulls both images, by their tags and by their digests.
@@ -105,38 +110,34 @@ warm_up() {
   kube delete pods --all --now >/dev/null
 }
 
-# tag_of FILES: v1, or where a file pins a tag of the same image that the policy server's cache doesn't have.
-tag_of() {
+# new_tag: writes a new tag of both images into `tag`, which the cache of the policy server doesn't have.
+new_tag() {
   local name
-  case $1 in
-  *-digest* | *-fresh)
-    tags=$((tags + 1))
-    for name in app other; do
-      skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "$(in_registry "$name:v1")" "$(in_registry "$name:t$tags")"
-    done
-    tag=t$tags
-    ;;
-  *) tag=v1 ;;
-  esac
+  tag=t$((++tags))
+  for name in app other; do
+    skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false "$(in_registry "$name:v1")" "$(in_registry "$name:$tag")"
+  done
 }
 
 @test "in a burst, no recommended file throttles more Pods than no policy" {
   local number row kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
   declare -A without
-  in_lookups
+  use_address
   warm_up
   for number in $BURSTS; do
     for row in "${rows[@]}"; do
       read -r kind policy files advice <<<"$row"
-      [[ ${ROWS:-$files} == "$files" ]] || continue
       apply "$files"
       runs=1
       [[ $advice == - && $files != none ]] || runs=${RUNS:-1}
       most=0
       for ((run = 0; run < runs; run++)); do
         tag=v1
-        # A tag that only PinAlways leaves alone has to be on the node.
-        [[ $policy == IfNotPresent && $files == *always-by-digest ]] || tag_of "$files"
+        case $policy,$files in
+        IfNotPresent,*always-by-digest) ;; # It pins nothing here, so the tag has to be on the node.
+        *captured,*volumes,always-by-digest) ;; # The same, for the image of the step.
+        *digest* | *fresh) new_tag ;;
+        esac
         read -r slowest throttled requests <<<"$(burst "$number" "$kind" "$policy" "$tag")"
         echo "# $number $kind $policy $files: $((slowest / 10)).$((slowest % 10)) s, $throttled throttled, $requests requests" >&3
         ((throttled <= most)) || most=$throttled
@@ -176,11 +177,11 @@ job IfNotPresent every-pod-volumes,always-by-digest - starts
 job Always pin-digests - waits
 job IfNotPresent pin-digests - waits
 job IfNotPresent pin-digests tags starts
-agent Always agent-stack-k8s-volumes - waits
-agent Always agent-stack-k8s-fresh - waits
-agent Always agent-stack-k8s-fresh tags starts
+agent captured agent-stack-k8s-volumes - waits
+agent captured agent-stack-k8s-fresh - waits
+agent captured agent-stack-k8s-fresh tags starts
 ROWS
-  in_lookups
+  use_address
   for number in "${!rows[@]}"; do
     read -r kind policy files other expected <<<"${rows[number]}"
     image "app:o$number" "other:o$number"
