@@ -38,9 +38,9 @@ pub(crate) struct Examination<'o> {
     pub(crate) places: Vec<Place<'o>>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Findings<'o>,
-    /// The lookups that failed or were not made. The key has the image as the host is asked for
-    /// it, and what was done. The value says why there is no digest.
-    pub(crate) failed_lookups: BTreeMap<(String, Action), Failure>,
+    /// The lookups that failed or were not made: the image as the host is asked for it, what was
+    /// done, and why there is no digest. Sorted by image.
+    pub(crate) failed_lookups: Vec<(String, Action, Failure)>,
     /// The added checks. None if there are none.
     pub(crate) additions: Option<Additions>,
 }
@@ -75,7 +75,7 @@ impl<'o> Examination<'o> {
             settings,
             places,
             findings: Findings::default(),
-            failed_lookups: BTreeMap::new(),
+            failed_lookups: Vec::new(),
             additions: None,
         };
         if !request.operation.is_before_start() {

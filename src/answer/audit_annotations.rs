@@ -31,7 +31,7 @@ pub(super) fn annotations(
     add("findings", findings.len(), &mut of_findings);
     add("changes", changes.len(), &mut changes.iter().map(to_json));
     let lookups = &examination.failed_lookups;
-    let mut of_lookups = lookups.iter().map(|((image, action), failure)| {
+    let mut of_lookups = lookups.iter().map(|(image, action, failure)| {
         json!({"image": shown(image), "failure": failure.class(), "action": action}).to_string()
     });
     add("lookups", lookups.len(), &mut of_lookups);

@@ -92,7 +92,7 @@ impl Warnings {
                 Outcome::Repairs | Outcome::Rejects => {}
             }
         }
-        for ((image, action), failure) in &examination.failed_lookups {
+        for (image, action, failure) in &examination.failed_lookups {
             let suffix = match action {
                 Action::Reject => continue,
                 Action::KeepTag => " (kept as it is)",

@@ -66,14 +66,12 @@ pub(super) fn is_host(text: &str) -> bool {
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
     let is_host = match in_brackets {
-        Some(address) => !address.is_empty() && address.bytes().all(is_address_byte),
+        Some(address) => {
+            !address.is_empty() && address.chars().all(|c| c.is_ascii_hexdigit() || c == ':')
+        }
         None => host.split('.').all(is_domain_part),
     };
     is_host && port.is_none_or(is_port)
-}
-
-const fn is_address_byte(byte: u8) -> bool {
-    byte.is_ascii_hexdigit() || byte == b':'
 }
 
 /// Whether a text is letters, digits and inner hyphens.

@@ -57,8 +57,8 @@ impl<'o> Spec<'o> {
     /// Whether the Pod asks for Windows: in `spec.os.name` or in its `nodeSelector`.
     pub(crate) fn asks_for_windows(&self) -> bool {
         let selector = self.value.get("nodeSelector");
-        let asks = |label: &str| lenient_string(selector?, label).filter(|os| *os == WINDOWS);
-        self.os_name == Some(WINDOWS) || OS_LABELS.into_iter().any(|label| asks(label).is_some())
+        let os = |label: &str| lenient_string(selector?, label);
+        self.os_name == Some(WINDOWS) || OS_LABELS.map(os).contains(&Some(WINDOWS))
     }
 
     /// The field because of which many of the Pod's nodes can't mount image volumes: a user

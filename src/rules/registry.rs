@@ -40,6 +40,8 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
             Err(failure) => use_failure(examination, &image, failure),
         }
     }
+    let failed = &mut examination.failed_lookups;
+    failed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
 }
 
 /// An image to look up: what all spellings of one normalised name have in common.

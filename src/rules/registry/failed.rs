@@ -31,7 +31,7 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
         }
     };
     let asked = image.reference.as_written();
-    examination.failed_lookups.insert((asked, done), failure);
+    examination.failed_lookups.push((asked, done, failure));
 }
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where
