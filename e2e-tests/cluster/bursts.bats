@@ -12,12 +12,6 @@ setup_file() { [[ -n ${BURSTS:-} ]] || skip "BURSTS is not set (see the comment 
 
 teardown_file() { remove_examples; }
 
-# use_address: this test's images get an address that the policy server reads too.
-use_address() {
-  IN=${WEBHOOKS#https://}
-  IN=${IN%:*}:$PORT/$NS
-}
-
 # places KIND PULL-POLICY TAG: the places of a Job's Pod: with two containers, with a program for init containers that are
 # checks, or of a captured Pod of agent-stack-k8s (a step with `image:`), which has pull policies of its own.
 places() {

@@ -3,7 +3,7 @@
 #
 #   NODE_CTR             `ctr` of the only node, such as `docker exec --interactive kind-control-plane ctr --namespace k8s.io`
 #   RESTART_NODE         ends the kubelet, all containers and containerd, then starts containerd and the kubelet
-#   STOP_POLICY_SERVER   kills the policy server
+#   STOP_POLICY_SERVER   kills the policy server, and waits until its process and its port are gone
 #   START_POLICY_SERVER  starts it, and waits until it is ready
 load lib
 

@@ -63,6 +63,12 @@ image() {
   done
 }
 
+# use_address: this test's images get an address that the policy server reads too.
+use_address() {
+  IN=${WEBHOOKS#https://}
+  IN=${IN%:*}:$PORT/$NS
+}
+
 # digest NAME:TAG: the digest that this tag has in the registry.
 digest() {
   skopeo inspect --tls-verify=false --format '{{.Digest}}' "$(in_registry "$1")"
