@@ -87,7 +87,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
   create pod "init copy-agent agent:v1 IfNotPresent, app main app:v1 Always" '.spec.restartPolicy = "OnFailure"'
   comes pod 'running("main")'
   output=$(kube set image pod/pod "main=registry.test/$NS/app:v2" 2>&1)
-  [[ $output == *"imagecheck-0 pulls registry.test/$NS/app:v1, which nothing else in the Pod uses"* ]]
+  [[ $output == *"imagecheck-0 pulls registry.test/$NS/app:v1, which nothing else in the Pod names in this way"* ]]
   comes pod 'running("main") and (status("main").image | endswith("/app:v2"))'
   delete_image app:v1
   end_on_node pod io.cri-containerd.kind sandbox
