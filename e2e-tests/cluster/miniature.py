@@ -2,7 +2,8 @@
 # The Pods of miniature.bats. `miniature.py make REPOSITORY FOLDER <SAMPLE` reads the lines of the example cluster-sample of
 # the promises. It pushes the images that the registry has in each line's world, and writes into FOLDER the images that
 # the node has (node.tar), the Pods (pods.json) and what has to start and to wait (expected.json).
-# `miniature.py compare FOLDER <PODS` compares this with the statuses of `kubectl get pods --output json`.
+# `miniature.py compare FOLDER <PODS` compares this with the statuses of `kubectl get pods --output json`, as
+# page-incidents.bats does with what the page says.
 #
 # The Pod number 7 has images of its own, REPOSITORY:7-x for the sample's image x.
 import hashlib, http.client, io, json, os, sys, tarfile
@@ -140,9 +141,10 @@ def compare(folder):
     with open(folder + "/expected.json") as file:
         expected = json.load(file)
     pods = {pod["metadata"]["name"]: pod["status"] for pod in json.load(sys.stdin)["items"]}
+    assert pods.keys() == expected.keys(), pods.keys() ^ expected.keys()
     differences = 0
     for name, wanted in expected.items():
-        status = pods.get(name, {})
+        status = pods[name]
         states = {container["name"]: container["state"]
                   for container in status.get("initContainerStatuses", []) + status.get("containerStatuses", [])}
         started = sorted(name for name, state in states.items() if "waiting" not in state)
@@ -150,7 +152,7 @@ def compare(folder):
                          if state.get("waiting", {}).get("reason") in ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"))
         if (started, waiting) != (wanted["started"], wanted["waiting"]):
             differences += 1
-            print(f"{name}: started {started}, waiting {waiting}; in the miniature started {wanted['started']}, "
+            print(f"{name}: started {started}, waiting {waiting}; expected started {wanted['started']}, "
                   f"waiting {wanted['waiting']}; {json.dumps(wanted['line'])}")
     print(f"{len(expected)} Pods, {differences} differ")
     return 1 if differences else 0
