@@ -147,7 +147,12 @@ fn template_is_told(story: &Story) -> Kept {
         create["object"] = pod.object_after(&create);
         let again = story.run(create, &[])?;
         let is_silent = warned.warnings().is_empty() && rejected.warnings().is_empty();
-        hold(is_silent || !again.warnings().is_empty(), details)?;
+        // A failed lookup is never silent. After `UseCached`, `PinAlways` doesn't ask for the image again.
+        let has_failed = !warned.list("lookups").is_empty();
+        hold(
+            is_silent || has_failed || !again.warnings().is_empty(),
+            details,
+        )?;
     }
     Ok(())
 }
