@@ -146,6 +146,8 @@ ROWS
 --set example=second-policy,settings.mode=Warn|settings.mode: second-policy has only the mode Reject.
 --set example=tekton|policyServer.image is required where the cluster's PolicyServer `default` can't be read
 --set policyServer.create=true|policyServer.image is required
+--set policyServer.insecureSources={registry.test:5000}|policyServer.insecureSources acts only with policyServer.create=true
+--set policyServer.imagePullSecret=secret|policyServer.imagePullSecret acts only with policyServer.create=true
 ROWS
 }
 
