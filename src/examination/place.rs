@@ -35,7 +35,7 @@ pub(crate) struct Place<'o> {
     pub(crate) volumes: Vec<&'o str>,
     /// When it is pulled, and what starts after its pull.
     pub(crate) start: Start,
-    /// The indexes of the containers that mount the volume, exempt or not, in their order.
+    /// The indexes of the containers that mount the volume, exempt or not, in ascending order.
     pub(crate) mounted_by: Vec<usize>,
     /// The image as its author wrote it, parsed.
     pub(crate) reference: Result<Reference<'o>, Invalid>,
