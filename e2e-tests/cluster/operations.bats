@@ -55,7 +55,8 @@ inline() {
   grep --only-matching "\`$1[^\`]*\`" docs/operations.md | head -n 1 | tr -d '`'
 }
 
-# What the page's commands call. Kubewarden's chart is installed by INSTALL_KUBEWARDEN. The registry has no TLS.
+# What the page's commands call. Kubewarden's chart is installed by INSTALL_KUBEWARDEN. The registry has no TLS. kwctl has
+# a store of its own, because it doesn't pull a policy that is in its store.
 helm() {
   case $* in
   *kubewarden/admission-controller)
@@ -66,6 +67,7 @@ helm() {
   esac
 }
 kwctl() {
+  local -x XDG_CACHE_HOME=$BATS_FILE_TMPDIR
   case $1 in
   pull | push) command kwctl "$1" --sources-path "$SOURCES" "${@:2}" ;;
   *) command kwctl "$@" ;;
