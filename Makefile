@@ -127,11 +127,12 @@ release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every ste
 
 # CONTRIBUTING.md says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
 # operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks select other objects
-# than the examples, and BURSTS="12 30" adds bursts of Jobs, which take half an hour.
+# than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and AGENT_STACK_K8S one of Buildkite's.
 # FILES=e2e-tests/cluster/workloads.bats runs one file.
 CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats) \
-	$(if $(and $(POLICY_SERVER),$(BURSTS)),,%/bursts.bats),$(wildcard e2e-tests/cluster/*.bats))
+	$(if $(and $(POLICY_SERVER),$(BURSTS)),,%/bursts.bats) \
+	$(if $(and $(POLICY_SERVER),$(AGENT_STACK_K8S)),,%/agent-stack-k8s-controller.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
 cluster-tests: setup-packages setup-helm setup-site annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port

@@ -40,14 +40,6 @@ filter() {
 }
 job_label='.metadata.labels = {"image-checks": "true", "batch.kubernetes.io/job-name": .metadata.name}'
 
-# apply FILES: these examples, and no others.
-apply() {
-  local file
-  remove_examples >/dev/null
-  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" >/dev/null; done
-  sleep 1 # A webhook acts a moment after it was registered.
-}
-
 all_ended() {
   kube get jobs --output json | jq --exit-status 'all(.items[]; .status.succeeded == 1)'
 }

@@ -227,6 +227,14 @@ remove_examples() {
   : >"$RUN/applied"
 }
 
+# apply FILES: these examples, divided by commas, and no others; "none" for none.
+apply() {
+  local file
+  remove_examples >/dev/null
+  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" >/dev/null; done
+  sleep 1 # A webhook acts a moment after it was registered.
+}
+
 # example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the
 # examples, tests must fail: BROKEN='.spec.objectSelector.matchLabels.no = "pod"' is as if there were no policy.
 example() {
