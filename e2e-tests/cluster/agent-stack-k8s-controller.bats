@@ -98,7 +98,8 @@ burst() {
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
-@test "twelve jobs at once: none fails, and image volumes throttle no Pod" {
+# Without a pin, twelve requests for the agent's image alone can be too many: copy-agent has Always.
+@test "twelve jobs at once: none fails, no file asks the registry more often than no policy, and a pin throttles no Pod" {
   local machine name row skip policy files run passed slowest throttled requests bad=0
   declare -A without
   use_address
@@ -127,7 +128,7 @@ burst() {
         "$requests requests" >&3
       if [[ $files == none ]]; then
         without[$skip,$policy]=$requests
-      elif ((passed < 12 || requests > without[$skip,$policy])) || [[ $skip == true && $throttled != 0 ]]; then
+      elif ((passed < 12 || requests > without[$skip,$policy])) || [[ $files == *@(digest|fresh) && $throttled != 0 ]]; then
         bad=1
       fi
     done
