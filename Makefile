@@ -127,7 +127,8 @@ release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every ste
 
 # CONTRIBUTING.md says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
 # operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks select other objects
-# than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and AGENT_STACK_K8S one of Buildkite's.
+# than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and AGENT_STACK_K8S a burst of jobs of
+# agent-stack-k8s.
 # FILES=e2e-tests/cluster/workloads.bats runs one file.
 CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats) \

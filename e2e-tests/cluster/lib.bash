@@ -227,6 +227,16 @@ remove_examples() {
   : >"$RUN/applied"
 }
 
+# end_burst: prints the number of throttled Pods and of requests for manifests, and removes all Jobs, Pods and events.
+end_burst() {
+  echo "$(kube get events --output json | jq '[.items[] | select(.message | contains("pull QPS exceeded")).involvedObject.name] | unique | length')" \
+    "$(grep --count "/v2/$NS/[^/]*/manifests/" "$RUN/requests")"
+  kubectl delete --raw "/apis/batch/v1/namespaces/$NS/jobs?propagationPolicy=Background" >/dev/null
+  within 60 eval '[[ -z $(kube get pods --output name) ]]'
+  kubectl delete --raw "/api/v1/namespaces/$NS/events" >/dev/null
+  sleep 3 # The kubelet may ask for 10 images at once again.
+}
+
 # apply FILES: these examples, divided by commas, and no others; "none" for none.
 apply() {
   local file
