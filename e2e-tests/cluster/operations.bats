@@ -15,8 +15,6 @@ setup_file() {
   # The page's folder, where its reader runs the commands.
   mkdir "$BATS_FILE_TMPDIR/clone"
   cp -r examples hack consistent-pull-policy-*.tgz "$BATS_FILE_TMPDIR/clone"
-  # setup_suite pushed the module to the path that it has in ghcr.io. The page's steps expect it in /policies.
-  module v0.1.0
   export SOURCES=$BATS_FILE_TMPDIR/sources.yml
   echo "insecure_sources: [\"$REGISTRY\"]" >"$SOURCES"
 }
@@ -29,11 +27,11 @@ teardown_file() {
   command helm uninstall --ignore-not-found --namespace kubewarden pull-policy second
 }
 
-# module TAG: the module, in the registry and under the path of the page.
+# module TAG: the module, which setup_suite pushed, with another tag.
 module() {
+  local repository=$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy
   skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false \
-    "docker://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0" \
-    "docker://$REGISTRY/policies/consistent-pull-policy:$1"
+    "docker://$repository:v0.1.0" "docker://$repository:$1"
 }
 
 # page HEADING [NUMBER]: runs a block of commands of docs/install.md. Addresses and names are those of this cluster.
@@ -41,11 +39,12 @@ page() {
   script "$(page_block "$1" console "${2:-1}")"
 }
 
-# script COMMANDS: runs commands of the pages.
+# script COMMANDS: runs commands of the pages. The chart is that of this clone.
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g" <<<"$1")
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g
+    s#oci://ghcr\.io/[^ ]* --version 0.1.0#consistent-pull-policy-0.1.0.tgz#" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3
 }
@@ -133,8 +132,7 @@ creations() {
 }
 
 @test "The chart: wrong settings are refused, and nothing is installed" {
-  page_block "The chart" yaml | sed "s#registry\.example\.com#$REGISTRY#
-    s#^policyServer:#&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
+  page_block "The chart" yaml | sed "s#^policyServer:#global: {cattle: {systemDefaultRegistry: '$REGISTRY'}}\n&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
   for settings in settings.mode=fix settings.Mode=Fix settings.imageChecks.template=null; do
     run script "$(page_block Preview console) --set $settings"
     [[ $status != 0 && $output == *settings* ]]
