@@ -155,7 +155,7 @@ pub extern "C" fn output() -> *const u8 {
 /// Reads a piece of the input of the survey.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn read() {
+pub extern "C" fn piece() {
     let piece = INPUT.take();
     SURVEY.with_borrow_mut(|survey| {
         if let Some(survey) = survey {
