@@ -1,7 +1,7 @@
 //! The example files, and the requests that the API server would send to their policies.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cel::{Context, Env, Program};
 use serde::Deserialize;

@@ -196,6 +196,11 @@ impl Survey {
         self.question = question;
     }
 
+    /// The present question.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
     /// The example files.
     pub fn examples(&self) -> &[Example] {
         &self.examples
