@@ -40,7 +40,7 @@ warm_up() {
   comes elsewhere 'waits_for_image("main")'
 }
 
-@test "the registry is frozen: the Pod is created as it is written, within eleven seconds, and waits" {
+@test "the registry is frozen: the Pod is created as it is written, after ten seconds, and waits" {
   apply always-if-available
   warm_up app:v1
   touch "$RUN/frozen"

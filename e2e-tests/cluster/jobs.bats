@@ -59,13 +59,13 @@ of_job() {
   refused kube apply --filename "$BATS_TEST_TMPDIR/wrong.json"
 
   kube create job first --from cronjob/nightly
-  within 60 eval 'kube wait --for condition=Complete job/first --timeout 1s'
+  eventually eval 'kube wait --for condition=Complete job/first --timeout 1s'
   is "$(of_job first)" '.metadata.annotations["consistent-pull-policy/changes"] | contains("sha256:")'
 
   delete_image late:v1
   sleep 61 # The policy server forgets the digest.
   kube create job second --from cronjob/nightly
-  within 60 eval '[[ -n $(of_job second) ]]'
+  eventually eval '[[ -n $(of_job second) ]]'
   pod=$(of_job second)
   # The node has the image under its digest alone.
   comes "$pod" 'waits_for_image("first") and nothing_started'
@@ -80,9 +80,9 @@ of_job() {
   comes before 'running("one") and running("two")'
   touch "$RUN/stopped"
   workload Job starts "app one app:v1 IfNotPresent, app two other:v1 IfNotPresent" "$ends" | kube create --filename -
-  within 60 eval 'kube wait --for condition=Complete job/starts --timeout 1s'
+  eventually eval 'kube wait --for condition=Complete job/starts --timeout 1s'
   workload Job waits "app one app:v1 Always, app two other:v1 IfNotPresent" | kube create --filename -
-  within 60 eval '[[ -n $(of_job waits) ]]'
+  eventually eval '[[ -n $(of_job waits) ]]'
   comes "$(of_job waits)" 'waits_for_image("one") and nothing_runs'
   rm "$RUN/stopped"
   comes "$(of_job waits)" 'running("one") and running("two")'
@@ -93,7 +93,7 @@ of_job() {
   image app:v1 other:v1
   $STOP_POLICY_SERVER 3>&-
   workload Job job "app one app:v1 IfNotPresent, app two other:v1 IfNotPresent" | kube create --filename -
-  within 60 eval '[[ -n $(of_job job) ]]'
+  eventually eval '[[ -n $(of_job job) ]]'
   $START_POLICY_SERVER 3>&-
   comes "$(of_job job)" 'running("one") and running("two")'
   is "$(of_job job)" '.metadata | has("annotations") | not'
@@ -136,13 +136,13 @@ failed() {
   done
   create other "$places" "$unselected"
   for name in app init volume; do
-    within 60 eval '[[ -n $(of_job '"$name"') ]]'
+    eventually eval '[[ -n $(of_job '"$name"') ]]'
     comes "$(of_job "$name")" '[status("first", "one", "two").state.waiting.reason // ""] | any(test("ImagePull"))'
   done
   deschedule 600 # Nobody has waited for so long.
   not grep "Evicted pod" "$BATS_TEST_TMPDIR/descheduler.log"
   for name in app init volume; do
-    within 180 eval "deschedule 3 && failed $name BackoffLimitExceeded"
+    eventually eval "deschedule 3 && failed $name BackoffLimitExceeded"
     echo "# $name: $(kube get job "$name" --output json | jq '.status.failed') Pods" >&3
   done
   is other 'running("one") and waits_for_image("two")'
@@ -154,7 +154,7 @@ failed() {
   cron_job "app one app:v1 IfNotPresent, app two gone:v1 IfNotPresent" | jq '.spec.jobTemplate.spec.activeDeadlineSeconds = 10' |
     kube apply --filename -
   kube create job job --from cronjob/nightly
-  within 60 eval '[[ -n $(of_job job) ]]'
+  eventually eval '[[ -n $(of_job job) ]]'
   comes "$(of_job job)" '(waits_for_image("one") or waits_for_image("two")) and nothing_runs'
-  within 60 failed job DeadlineExceeded
+  eventually failed job DeadlineExceeded
 }

@@ -23,7 +23,7 @@ pulled() {
   apply always-by-digest '.metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached"'
   image app:v1 other:v1 pinned:v1
   pre_pull app:v1 other:v1 | kube apply --filename -
-  within 60 eval '[[ $(kube get daemonset pre-pull --output jsonpath={.status.numberReady}) == 1 ]]'
+  eventually eval '[[ $(kube get daemonset pre-pull --output jsonpath={.status.numberReady}) == 1 ]]'
   create up "app one app:v1 Always, app two other:v1 Always"
   comes up 'running("one") and running("two")'
   is up '[places[] | select(.name == "one" or .name == "two") | .image | contains("@sha256:")] | all'
