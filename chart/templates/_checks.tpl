@@ -169,22 +169,25 @@ settings.exempt.containers: {{ . }} matches the checks that coverage: Fix adds (
     {{- printf "%s%d\n" $prefix . }}
   {{- end }}
 {{- end }}
-{{/* What is wrong with a pattern of images, or nothing. */}}
+{{/* What is wrong with a pattern for images, or nothing. Legal is an image without a digest, if each
+     wildcard is a letter or a digit. The first `*` of the last part can also be the end of a repository with
+     the start of its tag. */}}
 {{- define "consistent-pull-policy.wrongPattern" }}
-  {{- $hasHost := contains "/" . }}
-  {{- $host := $hasHost | ternary (regexFind "^[^/]*" .) "" }}
-  {{- $repository := regexReplaceAll `:[^:/\]]*$` (trimPrefix (printf "%s/" $host) .) "" }}
-  {{- $isRegistry := and (not $hasHost) (regexMatch `\.|^localhost$|^\[` $repository) }}
-  {{- $wildcardHost := regexMatch `[*?]` $host | ternary $host "" }}
-  {{- $label := `[[:alnum:]]([[:alnum:]-]*[[:alnum:]])?` }}
-  {{- $isHost := regexMatch (printf `^(%s(\.%s)*|\[[[:xdigit:]:]+\])(:[0-9]+)?$` $label $label) $host }}
-  {{- $isPart := regexMatch `^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*$` $host }}
-  {{- if regexMatch `[\s\v\x{85}\pZ]` . }}has white space
-  {{- else if contains "@" . }}has a digest, which doesn't count: write {{ regexFind "^[^@]*" . }}
-  {{- else if contains "://" . }}has a URL scheme: write the rest
-  {{- else if regexMatch `//|/:|:/|^[/:]|[/:]$` . }}has an empty part: write registry/repository or registry/repository:tag
-  {{- else if $isRegistry }}names a registry and no image: write {{ . }}/*
-  {{- else if and $hasHost (not (or $wildcardHost $isHost $isPart)) }}begins with neither a host nor a part of a repository: write registry/repository or registry/repository:tag
-  {{- else if regexMatch `[A-Z]` (print $wildcardHost $repository) }}has upper case in its repository or beside a wildcard: write {{ lower . }}
+  {{- $image := . }}
+  {{- if not (regexMatch `:[^/]*$` .) }}
+    {{- $image = regexReplaceAll `^((.*/)?[^/*]*)[*]([^/]*)$` . "${1}1:1${3}" }}
+  {{- end }}
+  {{- $image = regexReplaceAll `[*?]` $image "1" }}
+  {{- $name := `[[:alnum:]]([[:alnum:]-]*[[:alnum:]])?` }}
+  {{- $host := printf `(%s([.]%s)*|\[[[:xdigit:]]*:[[:xdigit:]:]*\])(:[0-9]+)?` $name $name }}
+  {{- $part := `[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*` }}
+  {{- $tag := `[[:word:]][[:word:].-]{0,127}` }}
+  {{- $isImage := regexMatch (printf `^(%s/)?%s(/%s)*(:%s)?$` $host $part $part $tag) $image | and (not (regexMatch `^[0-9a-f]{64}$` $image)) }}
+  {{- $wildcardHost := regexFind `^[^/]*[*?][^/]*/` . }}
+  {{- $isRegistry := and (not (contains "/" .)) (regexMatch `[.]|^localhost$|^\[` (regexReplaceAll `:[^:\]]*$` . "")) }}
+  {{- if and $isRegistry (not (include "consistent-pull-policy.wrongPattern" (printf "%s/*" .))) }}
+    {{- . }} names a registry and no image: write {{ . }}/*
+  {{- else if or (not $isImage) $isRegistry (regexMatch `[A-Z]|:0[^/]*[*?]` $wildcardHost) }}
+    {{- . }} matches no image: write registry/repository or registry/repository:tag, with wildcards (patterns are globs, one an entry; a host with wildcards has lower case)
   {{- end }}
 {{- end }}

@@ -72,7 +72,7 @@
   {{- $selectsPods := regexMatch `(?m)^(pods|\*)` (join "\n" $resources) }}
   {{- $_ := set $spec "mutating" (and $selectsPods (eq ($spec.settings.mode | default "Fix") "Fix")) }}
 
-  {{- $namespaces := $values.namespaces }}
+  {{- $namespaces := deepCopy $values.namespaces }}
   {{- with $namespaces.only }}
     {{- $_ := set $namespaces "matchExpressions" (prepend ($namespaces.matchExpressions | default list) (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" .)) }}
   {{- end }}
@@ -162,8 +162,8 @@
   {{- if not (or $isSecond (include "consistent-pull-policy.isAudit" .)) }}true{{ end }}
 {{- end }}
 
-{{/* Lays `part` over `base`, in place. `asWritten`, `null` takes a key away; otherwise, `null` and "" change
-     nothing. */}}
+{{/* Lays `part` over `base`, in place. `asWritten`, `null` takes a key away; otherwise, `null` and "" leave
+     what is there. */}}
 {{- define "consistent-pull-policy.overlay" }}
   {{- range $key, $value := .part }}
     {{- if kindIs "map" $value }}
@@ -173,7 +173,7 @@
       {{- $_ := include "consistent-pull-policy.overlay" (dict "base" (get $.base $key) "part" $value "asWritten" $.asWritten) }}
     {{- else if and (kindIs "invalid" $value) $.asWritten }}
       {{- $_ := unset $.base $key }}
-    {{- else if or $.asWritten (not (has $value (list nil ""))) }}
+    {{- else if or $.asWritten (not (kindIs "invalid" $value | or (eq (toString $value) "" | and (hasKey $.base $key)))) }}
       {{- $_ := set $.base $key $value }}
     {{- end }}
   {{- end }}
