@@ -157,7 +157,11 @@ const FORBIDDEN: [(&str, fn(&Container) -> bool, &str); 10] = [
     ("imagePullPolicy", |it| it.image_pull_policy.is_some(), OWN),
     ("lifecycle", |it| it.lifecycle.is_some(), NO_PROBES),
     ("livenessProbe", |it| it.liveness_probe.is_some(), NO_PROBES),
-    ("readinessProbe", |it| it.readiness_probe.is_some(), NO_PROBES),
+    (
+        "readinessProbe",
+        |it| it.readiness_probe.is_some(),
+        NO_PROBES,
+    ),
     ("startupProbe", |it| it.startup_probe.is_some(), NO_PROBES),
     ("restartPolicy", |it| it.restart_policy.is_some(), ENDS),
     (
@@ -165,7 +169,11 @@ const FORBIDDEN: [(&str, fn(&Container) -> bool, &str); 10] = [
         |it| it.restart_policy_rules.is_some(),
         ENDS,
     ),
-    ("resources.claims", has_claims, "the Pods don't have this claim"),
+    (
+        "resources.claims",
+        has_claims,
+        "the Pods don't have this claim",
+    ),
 ];
 const OWN: &str = "every added check has its own";
 const NO_PROBES: &str = "an init container has none";
@@ -199,7 +207,9 @@ impl Template {
     /// What is wrong with the template, a sentence for each problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let container = &self.0;
-        let set = FORBIDDEN.into_iter().filter(|(_, is_set, _)| is_set(container));
+        let set = FORBIDDEN
+            .into_iter()
+            .filter(|(_, is_set, _)| is_set(container));
         let problems =
             set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
         let has_command = container
