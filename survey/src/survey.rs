@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use cel::Env;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +28,6 @@ pub struct Question {
 }
 
 /// A survey of a cluster: it reads objects in pieces, and then works out a row for each workload.
-#[derive(Debug)]
 pub struct Survey {
     pub(crate) examples: Vec<Example>,
     pub(crate) pairs: Vec<Pair>,
@@ -38,6 +39,7 @@ pub struct Survey {
     settings: Vec<String>,
     reader: Reader,
     names: Names,
+    env: Arc<Env>,
 }
 
 /// What the survey says about a workload.
@@ -155,6 +157,7 @@ impl Survey {
             settings: Vec::new(),
             reader: Reader::default(),
             names: Names::default(),
+            env: Arc::new(Env::stdlib()),
         };
         survey.ask(Question::default());
         Ok(survey)
@@ -194,6 +197,11 @@ impl Survey {
         self.settings = self.examples.iter().map(settings).collect();
         self.rows.clear();
         self.question = question;
+    }
+
+    /// The present question.
+    pub fn question(&self) -> &Question {
+        &self.question
     }
 
     /// The example files.
@@ -300,7 +308,7 @@ impl Survey {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let labels = self.cluster.namespaces.labels(namespace);
-        let asked = Asked::new(&request, &labels);
+        let asked = Asked::new(&request, &labels, &self.env);
         let is_chosen = self.question.choice.has(namespace);
         let selects = |example: &Example| {
             is_chosen
