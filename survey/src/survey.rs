@@ -79,7 +79,7 @@ pub struct Effect {
     pub reasons: Vec<String>,
     /// How the workload's Pods end up in the incident.
     pub after: End,
-    /// Whether the plugin `AlwaysPullImages` would undo a repair.
+    /// Whether the plugin `AlwaysPullImages` would undo a repair, in health or in the incident.
     pub is_undone: bool,
 }
 
@@ -378,8 +378,7 @@ impl Survey {
             for answer in std::mem::take(&mut admission.answers) {
                 effect.add(answer, is_audit);
             }
-            let repaired = admission.object.as_ref().and_then(pod_spec);
-            effect.is_undone |= repaired.is_some_and(|spec| !is_always(spec));
+            effect.is_undone |= admission.is_undone();
             healthy.push(admission);
         }
         for (incident, ends) in incidents.iter().zip(before) {
@@ -400,6 +399,7 @@ impl Survey {
                 }
                 let again = self.admit_during(pod, policies, index, admission, incident, policy);
                 let admission_now = again.as_ref().unwrap_or(admission);
+                effect.is_undone |= admission_now.is_undone();
                 let end = if !is_made || admission_now.is_rejected {
                     End {
                         fate: crate::incident::Fate::Rejected,
@@ -614,6 +614,14 @@ impl Survey {
         policy: &mut dyn Policy,
     ) -> End {
         end_of(&self.steps(incident, pod, earlier, policy))
+    }
+}
+
+impl Admission {
+    /// Whether the plugin `AlwaysPullImages` would change the returned Pod again.
+    fn is_undone(&self) -> bool {
+        let repaired = self.object.as_ref().and_then(pod_spec);
+        repaired.is_some_and(|spec| !is_always(spec))
     }
 }
 

@@ -8,9 +8,15 @@ use terminal_size::{Width, terminal_size};
 /// The width of a table that is no terminal's.
 const WIDTH: u16 = 120;
 
-/// The report and the rows, as JSON.
-pub(crate) fn json(survey: &Survey) -> Result<String, String> {
-    let value = json!({"report": survey.report(), "rows": survey.rows()});
+/// The report and the rows, as JSON. With an example, also the commands that install it.
+pub(crate) fn json(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
+    let example = example.and_then(|index| survey.examples().get(index));
+    let commands = example.map(|example| survey.commands(&example.name, chart));
+    let value = json!({
+        "report": survey.report(),
+        "rows": survey.rows(),
+        "commands": commands.transpose()?,
+    });
     let text = serde_json::to_string_pretty(&value);
     text.map(|text| text + "\n")
         .map_err(|error| error.to_string())
