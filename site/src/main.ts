@@ -322,17 +322,18 @@ function openFiles(list: Iterable<File>) {
   open(all.length === 1 ? (all[0]?.name ?? "") : `${all.length} files`, all);
 }
 
-/** Fills the page from its address, if that is a link. */
-async function follow() {
+/** Fills the page from its address, if that is a link. Returns what is wrong with the link. */
+async function follow(): Promise<string> {
   try {
     const typed = await fromFragment(location.hash);
-    if (!typed) return;
+    if (!typed) return "";
     if (typed.question) survey.incident = typed.question.incident;
     example = typed.example ?? "";
     settingsEditor.replace(typed.settings);
     objectEditor.replace(typed.object);
+    return "";
   } catch (error) {
-    byId("object-problem").textContent = message(error);
+    return message(error);
   }
 }
 
@@ -357,6 +358,7 @@ await client.started;
 listen();
 await client.open([], () => undefined).catch(() => undefined);
 settingsEditor.replace(await settingsOf(EXAMPLES.find(([name]) => name === "jobs")?.[1] ?? ""));
-await follow();
+const damage = await follow();
 await update();
+byId("object-problem").textContent ||= damage;
 document.documentElement.dataset["ready"] = "true";

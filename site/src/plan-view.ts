@@ -52,7 +52,10 @@ export class PlanView {
 
   get choice(): Choice {
     const names = [...this.#namespaces.selectedOptions].map(({ value }) => value);
-    const where: Record<string, Namespaces> = { only: { only: names }, exclude: { exclude: names } };
+    const where: Record<string, Namespaces> = {
+      only: { only: names },
+      exclude: { exclude: names },
+    };
     return {
       registries: [...this.#registries].sort(),
       namespaces: where[this.#where.value] ?? null,
@@ -66,6 +69,7 @@ export class PlanView {
     this.#where.value = "all";
     this.#namespaces.replaceChildren();
     this.#namespaces.hidden = true;
+    byId("plan-registries").replaceChildren();
     this.#report = undefined;
     this.#limit = PAGE;
     this.#table.clear();
@@ -105,20 +109,20 @@ export class PlanView {
         ...all.map((value) => h("option", { value, selected: chosen.has(value) }, value)),
       );
     }
+    // A box stays the same element while its number changes, so that it keeps the focus.
     const place = byId("plan-registries");
     for (const { name, pods, doubt } of registries) {
-      if (place.querySelector(`[value="${CSS.escape(name)}"]`)) continue;
-      const box = h("input", { type: "checkbox", value: name });
-      box.addEventListener("change", () => {
-        if (!this.#registries.delete(name)) this.#registries.add(name);
-        this.actions.ask();
-      });
-      const about = ` (${pods} Pods${doubt ? `; ${doubt}: whoever creates a Pod names it` : ""})`;
-      place.append(h("label", doubt ? { class: "doubt" } : {}, box, ` ${name}${about}`));
-    }
-    const known = new Set(registries.map(({ name }) => name));
-    for (const box of place.querySelectorAll("input")) {
-      if (known.size > 0 && !known.has(box.value) && !box.checked) box.parentElement?.remove();
+      let box = place.querySelector<HTMLInputElement>(`[value="${CSS.escape(name)}"]`);
+      if (!box) {
+        box = h("input", { type: "checkbox", value: name });
+        box.addEventListener("change", () => {
+          if (!this.#registries.delete(name)) this.#registries.add(name);
+          this.actions.ask();
+        });
+        place.append(h("label", doubt ? { class: "doubt" } : {}, box, h("span")));
+      }
+      const why = doubt ? `; ${doubt}: whoever creates a Pod names it` : "";
+      if (box.nextSibling) box.nextSibling.textContent = ` ${name} (${pods} Pods${why})`;
     }
   }
 

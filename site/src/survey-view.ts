@@ -43,7 +43,9 @@ export class SurveyView {
 
   constructor(private readonly actions: Actions) {
     const options = (select: HTMLSelectElement, texts: Record<string, string>) =>
-      select.append(...Object.entries(texts).map(([value, words]) => h("option", { value }, words)));
+      select.append(
+        ...Object.entries(texts).map(([value, words]) => h("option", { value }, words)),
+      );
     options(this.#what, WHATS);
     options(this.#moment, MOMENTS);
     byId("files-table").append(this.#table.element);

@@ -110,7 +110,10 @@ async function work(id: number, core: Core): Promise<boolean> {
     const rows = core.call<Row[]>({ call: "rows", from: told });
     const report = core.call<Report>({ call: "report" });
     told += rows.length;
-    scope.postMessage({ id, progress: { part: report.done / report.workloads, rows, report } });
+    scope.postMessage({
+      id,
+      progress: { part: report.done / (report.workloads || 1), rows, report },
+    });
   };
   let [since, began] = [performance.now(), performance.now()];
   for (;;) {
