@@ -76,15 +76,17 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an image, it
-/// also asks if the stored image had a digest.)
+/// `PinAlways` asks for no image that no place pulls with `Always`. A pod template asks for others
+/// too, after these. (At the UPDATE of an image, it also asks if the stored image had a digest.)
 fn asks_only_for_always(answered: &Answered) -> Kept {
     let (request, settings) = (&answered.case.request, answered.settings());
-    if settings.lookup() != "PinAlways" || request["operation"] == "UPDATE" {
+    let template = template_path(request);
+    let is_update = template.is_none() && request["operation"] == "UPDATE";
+    if settings.lookup() != "PinAlways" || is_update {
         return Ok(());
     }
-    let template = template_path(request).unwrap_or_default();
-    let spec = request["object"].pointer(&format!("{template}/spec"));
+    let path = format!("{}/spec", template.unwrap_or_default());
+    let spec = request["object"].pointer(&path);
     let pod = Pod::read(spec.unwrap_or(&Value::Null), settings);
     let is_always = |place: &&Place| {
         let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
@@ -94,9 +96,14 @@ fn asks_only_for_always(answered: &Answered) -> Kept {
     };
     let pulled = pod.examined().filter(is_always);
     let pulled: BTreeSet<_> = pulled.map(|place| shared_name(place.image)).collect();
-    let mut calls = answered.observed.calls.iter();
-    let other = calls.find(|image| !pulled.contains(&shared_name(image)));
-    hold(other.is_none(), || format!("{other:?}"))
+    let is_pulled = |image: &&String| pulled.contains(&shared_name(image));
+    let calls = &answered.observed.calls;
+    let others = calls.iter().skip_while(is_pulled);
+    let is_right = match template {
+        Some(_) => !others.clone().any(|image| is_pulled(&image)),
+        None => others.clone().next().is_none(),
+    };
+    hold(is_right, || format!("{:?}", others.collect::<Vec<_>>()))
 }
 
 /// An image is not asked for if nodes and the policy server would read its host in different ways.
