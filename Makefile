@@ -69,7 +69,7 @@ begin-%:
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
-	@hack/setup.sh cargo components packages helm site browser
+	@hack/setup.sh cargo components packages helm zizmor site browser
 
 .PHONY: policy.wasm
 policy.wasm: xtask ## Build the module
@@ -91,7 +91,7 @@ lint: setup-components packaging ## Clippy on all code, and on the module's targ
 	$(CARGO) clippy --package $(POLICY) --target $(WASM_TARGET) --profile xtask -- --deny warnings
 
 .PHONY: packaging
-packaging: setup-packages ## Check the packaging and the workflows
+packaging: setup-packages setup-zizmor ## Check the packaging and the workflows
 	@hack/check-packaging.sh
 	@hack/lint-workflows.sh
 
@@ -229,10 +229,10 @@ tools: setup-cargo
 	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --examples --tests
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
-.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-helm setup-site setup-browser
+.PHONY: setup-cargo setup-components setup-packages setup-sbom setup-helm setup-zizmor setup-site setup-browser
 setup-cargo setup-components setup-packages setup-sbom:
 	@hack/setup.sh cargo $(filter-out cargo,$(@:setup-%=%))
-setup-helm setup-site setup-browser:
+setup-helm setup-zizmor setup-site setup-browser:
 	@hack/setup.sh $(@:setup-%=%)
 
 # A registry on this machine may use HTTP. The credentials are those of `docker login`.

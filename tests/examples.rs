@@ -6,6 +6,7 @@ mod corpus;
 mod does_it_act;
 mod switched_off;
 mod tables;
+mod without_kubewarden;
 
 use std::fs;
 use std::path::{Path, PathBuf};

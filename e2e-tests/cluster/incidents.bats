@@ -29,7 +29,7 @@ end_on_node() {
 # held_up POD IMAGE: nothing runs, and events name the image. (After a lost sandbox, the status still has the first run
 # of each init container.)
 held_up() {
-  within 60 eval "kube get events --field-selector involvedObject.name=$1 |
+  eventually eval "kube get events --field-selector involvedObject.name=$1 |
     grep 'Failed to pull image \"registry.test/$NS/$2\"'"
   is "$1" nothing_runs
 }
@@ -115,7 +115,7 @@ ten_repaired_pods() {
   kube get pods --output json | jq --exit-status "[.items[] | select($repaired)] | length == 10"
 }
 
-@test "the policy server is away for seconds while ten Jobs are created: within 20 s all Pods are there, repaired" {
+@test "the policy server is away for seconds while ten Jobs are created: soon all Pods are there, repaired" {
   local start=$SECONDS places="init copy-agent agent:v1 IfNotPresent, app main app:v1 IfNotPresent"
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   use agent-stack-k8s
@@ -123,39 +123,43 @@ ten_repaired_pods() {
   for i in {1..10}; do workload Job "job-$i" "$places" "$ends"; done | kube create --filename -
   sleep 3
   $START_POLICY_SERVER 3>&-
-  within $((start + 20 - SECONDS)) ten_repaired_pods
+  eventually ten_repaired_pods
+  echo "# after $((SECONDS - start)) s" >&3
 }
 
-# client NUMBER: creates 250 Pods that no scheduler sees, and prints the API server's codes.
+# client NUMBER: creates Pods that no scheduler sees, until the file "enough" exists, and prints the API server's codes.
 client() {
-  local pod
+  local pod i=0
   pod=$(manifest NAME "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"')
-  for i in {1..250}; do
+  until [[ -e $BATS_TEST_TMPDIR/enough ]]; do
     curl --silent --output /dev/null --write-out '%{http_code}\n' --header 'Content-Type: application/json' \
-      --data "${pod//NAME/pod-$1-$i}" "http://127.0.0.1:$((PORT + 2))/api/v1/namespaces/$NS/pods"
+      --data "${pod//NAME/pod-$1-$((i++))}" "http://127.0.0.1:$((PORT + 2))/api/v1/namespaces/$NS/pods"
     sleep 0.2
   done
 }
 
-@test "the policy server is killed six times while four clients create a thousand Pods: none is stored unrepaired" {
-  local codes stored unrepaired
+@test "the policy server is killed six times while four clients create Pods: some are refused, none is stored unrepaired" {
+  local codes stored unrepaired clients=()
   needs STOP_POLICY_SERVER START_POLICY_SERVER
-  kubectl proxy --port "$((PORT + 2))" >/dev/null 3>&- &
+  proxy
   use agent-stack-k8s
-  for i in {1..4}; do client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- & done
+  for i in {1..4}; do
+    client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
+    clients+=("$!")
+  done
   for i in {1..6}; do
     sleep 2
     $STOP_POLICY_SERVER 3>&-
     $START_POLICY_SERVER 3>&-
   done
-  kill -0 %2 %3 %4 %5 # The clients are still at work.
-  wait %2 %3 %4 %5
-  kill %1
+  touch "$BATS_TEST_TMPDIR/enough"
+  wait "${clients[@]}"
+  kill "$proxy"
   codes=$(sort "$BATS_TEST_TMPDIR"/[1-4] | uniq --count | xargs)
   read -r stored unrepaired < <(kube get pods --output json |
     jq --raw-output "[.items[] | $repaired] | \"\(length) \(map(select(not)) | length)\"")
   echo "# answers: $codes; $stored Pods stored, $unrepaired unrepaired" >&3
-  [[ $codes == "$stored 201"* && $stored -lt 1000 && $unrepaired == 0 ]]
+  [[ $codes == "$stored 201 "* && $unrepaired == 0 ]]
 }
 
 @test "a second policy beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
@@ -164,14 +168,13 @@ client() {
   apply_example second-policy
   while read -r hook expected; do
     webhook zz-other "$WEBHOOKS/$hook"
-    sleep 1 # A webhook acts a moment after it was registered.
     create "${hook%%/*}" "app one app:v1 Always, app two app:v1 IfNotPresent" "$job" || [[ $expected == denied ]]
     if [[ -n $expected ]]; then
       grep "$expected" <<<"$output"
     else
       not grep 'but no image check\|denied' <<<"$output"
     fi
-    kubectl delete mutatingwebhookconfiguration zz-other
+    unregister "cluster-tests=$NS"
   done <<'HOOKS'
 mesh/docker.io/istio/proxyv2:1
 pin but no image check

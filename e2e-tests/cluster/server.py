@@ -2,7 +2,7 @@
 # The cluster tests' own server: server.py DIRECTORY HTTP-PORT HTTPS-PORT, with REGISTRY and POLICY_SERVER.
 #
 # Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
-# exists, it answers nothing, like a registry that is away. Over HTTPS it is three webhooks, and forwards /validate/NAME
+# exists, it answers nothing, like a registry that is away. Over HTTPS it is webhooks, and forwards /validate/NAME
 # to the policy server, because the API server calls nothing over HTTP.
 import base64, http.client, json, os, ssl, sys, threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,6 +44,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/validate/"):
             return self.forward(os.environ["POLICY_SERVER"], body)
         request = json.loads(body)["request"]
+        if self.path.startswith("/acts"):
+            return self.review({"uid": request["uid"], "allowed": False, "status": {"message": "it acts"}})
         hook, _, image = self.path[1:].partition("?")[0].partition("/")
         if "mesh" in hook:  # adds a container with this image
             patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
@@ -54,8 +56,10 @@ class Handler(BaseHTTPRequestHandler):
             volumes = enumerate(request["object"]["spec"].get("volumes", []))
             paths = [f"/spec/volumes/{index}/image" for index, volume in volumes if "image" in volume]
             patch = [{"op": "remove", "path": path} for path in paths]
-        response = {"uid": request["uid"], "allowed": True, "patchType": "JSONPatch"}
-        response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
+        patch = base64.b64encode(json.dumps(patch).encode()).decode()
+        self.review({"uid": request["uid"], "allowed": True, "patchType": "JSONPatch", "patch": patch})
+
+    def review(self, response):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
         self.answer(200, json.dumps(review).encode(), {"content-type": "application/json"})
 
@@ -68,5 +72,6 @@ tls = ThreadingHTTPServer(("", https_port), Handler)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(directory + "/tls.crt", directory + "/tls.key")
 tls.socket = context.wrap_socket(tls.socket, server_side=True)
+open(directory + "/server.ready", "w").close()
 threading.Thread(target=plain.serve_forever, daemon=True).start()
 tls.serve_forever()
