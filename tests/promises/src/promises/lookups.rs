@@ -76,18 +76,15 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// `PinAlways` asks for no image that no place pulls with `Always`. A pod template asks for others
-/// too, after these. (At the UPDATE of an image, it also asks if the stored image had a digest.)
+/// In a Pod, `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an
+/// image, it also asks if the stored image had a digest.)
 fn asks_only_for_always(answered: &Answered) -> Kept {
     let (request, settings) = (&answered.case.request, answered.settings());
-    let template = template_path(request);
-    let is_update = template.is_none() && request["operation"] == "UPDATE";
-    if settings.lookup() != "PinAlways" || is_update {
+    let is_created = template_path(request).is_none() && request["operation"] != "UPDATE";
+    if settings.lookup() != "PinAlways" || !is_created {
         return Ok(());
     }
-    let path = format!("{}/spec", template.unwrap_or_default());
-    let spec = request["object"].pointer(&path);
-    let pod = Pod::read(spec.unwrap_or(&Value::Null), settings);
+    let pod = Pod::read(&request["object"]["spec"], settings);
     let is_always = |place: &&Place| {
         let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
         place.pull_policy == PullPolicy::Always
@@ -96,14 +93,9 @@ fn asks_only_for_always(answered: &Answered) -> Kept {
     };
     let pulled = pod.examined().filter(is_always);
     let pulled: BTreeSet<_> = pulled.map(|place| shared_name(place.image)).collect();
-    let is_pulled = |image: &&String| pulled.contains(&shared_name(image));
-    let calls = &answered.observed.calls;
-    let others = calls.iter().skip_while(is_pulled);
-    let is_right = match template {
-        Some(_) => !others.clone().any(|image| is_pulled(&image)),
-        None => others.clone().next().is_none(),
-    };
-    hold(is_right, || format!("{:?}", others.collect::<Vec<_>>()))
+    let mut calls = answered.observed.calls.iter();
+    let other = calls.find(|image| !pulled.contains(&shared_name(image)));
+    hold(other.is_none(), || format!("{other:?}"))
 }
 
 /// An image is not asked for if nodes and the policy server would read its host in different ways.
