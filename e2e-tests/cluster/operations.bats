@@ -15,8 +15,6 @@ setup_file() {
   # The page's folder, where its reader runs the commands.
   mkdir "$BATS_FILE_TMPDIR/clone"
   cp -r examples hack consistent-pull-policy-*.tgz "$BATS_FILE_TMPDIR/clone"
-  # setup_suite pushed the module to the path that it has in ghcr.io. The page's steps expect it in /policies.
-  module v0.1.0
   export SOURCES=$BATS_FILE_TMPDIR/sources.yml
   echo "insecure_sources: [\"$REGISTRY\"]" >"$SOURCES"
 }
@@ -29,11 +27,11 @@ teardown_file() {
   command helm uninstall --ignore-not-found --namespace kubewarden pull-policy second
 }
 
-# module TAG: the module, in the registry and under the path of the page.
+# module TAG: the module, which setup_suite pushed, with another tag.
 module() {
+  local repository=$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy
   skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false \
-    "docker://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0" \
-    "docker://$REGISTRY/policies/consistent-pull-policy:$1"
+    "docker://$repository:v0.1.0" "docker://$repository:$1"
 }
 
 # page HEADING [NUMBER]: runs a block of commands of docs/install.md. Addresses and names are those of this cluster.
@@ -41,11 +39,12 @@ page() {
   script "$(page_block "$1" console "${2:-1}")"
 }
 
-# script COMMANDS: runs commands of the pages.
+# script COMMANDS: runs commands of the pages. The chart is that of this clone.
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g" <<<"$1")
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g
+    s#oci://ghcr\.io/[^ ]* --version 0.1.0#consistent-pull-policy-0.1.0.tgz#" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3
 }
@@ -124,6 +123,12 @@ creations() {
   done
 }
 
+@test "The chart: without Kubewarden, it says what lacks" {
+  ! kubectl get crd clusteradmissionpolicies.policies.kubewarden.io >/dev/null 2>&1 || skip "Kubewarden is there"
+  run command helm install second consistent-pull-policy-0.1.0.tgz --set example=every-pod
+  [[ $status != 0 && $output == *"install Kubewarden first"* ]]
+}
+
 @test "Kubewarden" {
   [[ -v INSTALL_KUBEWARDEN ]] || skip "INSTALL_KUBEWARDEN is not set (see the comment at the top)"
   page Kubewarden
@@ -138,8 +143,7 @@ creations() {
 }
 
 @test "The chart: wrong settings are refused, and nothing is installed" {
-  page_block "The chart" yaml | sed "s#registry\.example\.com#$REGISTRY#
-    s#^policyServer:#&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
+  page_block "The chart" yaml | sed "s#^policyServer:#global: {cattle: {systemDefaultRegistry: '$REGISTRY'}}\n&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
   for settings in settings.mode=fix settings.Mode=Fix settings.imageChecks.template=null; do
     run script "$(page_block Preview console) --set $settings"
     [[ $status != 0 && $output == *settings* ]]
@@ -165,6 +169,32 @@ creations() {
   repaired
   not change mode=monitor
   page "Turn it on"
+  repaired
+}
+
+@test "An upgrade with --set alone is refused, and --reset-then-reuse-values keeps the policy" {
+  local upgrade="helm upgrade pull-policy consistent-pull-policy-0.1.0.tgz -n kubewarden --set settings.pullOnce=false"
+  state() { kubectl get "$policy" --output jsonpath="{.metadata.uid} {.spec.mode} {.spec.policyServer} $1"; }
+  before=$(state)
+  run script "$upgrade"
+  [[ $status != 0 && $output == *"needs --reset-then-reuse-values"* && $(state) == "$before" ]]
+  script "$upgrade --reset-then-reuse-values"
+  [[ $(state '{.spec.settings.pullOnce}') == "$before false" ]]
+  page "Turn it on"
+  page "When new settings act"
+  repaired
+}
+
+@test "A label of namespaces, and another failure policy" {
+  change 'namespaces.matchLabels.pull-policy=on,spec.failurePolicy=Ignore'
+  page "When new settings act"
+  eventually untouched
+  kubectl label namespace "$NS" pull-policy=on
+  repaired
+  [[ $(kubectl get mutatingwebhookconfigurations --output json | jq --raw-output --arg name "$name" '
+    .items[] | select(.metadata.name | endswith($name)).webhooks[0] | "\(.failurePolicy) \(.timeoutSeconds)"') == "Ignore 10" ]]
+  page "Turn it on"
+  page "When new settings act"
   repaired
 }
 
@@ -198,7 +228,7 @@ creations() {
 @test "A second release: not beside an example with which it can't stand, unless the namespaces differ" {
   second="helm install second consistent-pull-policy-0.1.0.tgz -n kubewarden --values values.yaml --dry-run=server"
   run script "$second --set example=multi-tenant"
-  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s, which the release pull-policy"* ]]
+  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s: the policy $name, which the release pull-policy"* ]]
   run script "$second --set example=multi-tenant,namespaces.only={a}"
   [[ $status != 0 ]]
   change 'namespaces.exclude={a}'
