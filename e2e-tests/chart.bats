@@ -95,7 +95,7 @@ flags() {
 
 @test "each example is rendered as its file, with two replicas that may not be away together" {
   local as_file='if .kind == "PolicyServer" then del(.spec.affinity, .spec.minAvailable) else . end'
-  [[ $(examples | wc -l) -gt 10 ]]
+  same examples "$(grep --files-with-matches '^  module: ' examples/*.yaml | xargs basename --suffix .yaml --multiple)" "$(examples)"
   # shellcheck disable=SC2086 # several kinds
   cluster $kubewarden
   default_server
@@ -107,8 +107,8 @@ flags() {
     # Flux installs. The image of the policy server is that of the PolicyServer `default`.
     same 'objects in a cluster' "$expected" "$(installed "$row" | jq --raw-output .manifest | objects "$as_file")"
   done
-  same 'replicas, minAvailable, kind of affinity' '[2,1,["podAntiAffinity"]]' "$(rendered pin-digests |
-    gojq --yaml-input --compact-output 'select(.kind == "PolicyServer").spec | [.replicas, .minAvailable, (.affinity | keys)]')"
+  same 'replicas, minAvailable, affinity' '[2,1,{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"labelSelector":{"matchLabels":{"kubewarden/policy-server":"pin-digests"}},"topologyKey":"kubernetes.io/hostname"},"weight":100}]}}]' \
+    "$(rendered pin-digests | gojq --yaml-input --compact-output 'select(.kind == "PolicyServer").spec | [.replicas, .minAvailable, .affinity]')"
 }
 
 # An example, values of the chart, and what they change in the policy of the example.
@@ -242,6 +242,11 @@ ROWS
 example=agent-stack|example: there is no agent-stack. The examples are agent-stack-k8s-fail-fast, 
 example=pairs|example: there is no pairs.
 setting.mode=Fix|additional properties 'setting' not allowed
+policyServer.replicas=2|'/policyServer': additional properties 'replicas' not allowed
+module.name=a|'/module': additional properties 'name' not allowed
+namespaces.include={a}|'/namespaces': additional properties 'include' not allowed
+objects.labels.a=b|'/objects': additional properties 'labels' not allowed
+alerts.enable=true|'/alerts': additional properties 'enable' not allowed
 mode=on|'/mode': value must be one of '', 'monitor', 'protect'
 fullnameOverride=A|fullnameOverride: A is no name: write lower-case letters, digits
 module.repository=https://registry.example.com/policies/x|module.repository: https://registry.example.com/policies/x has a scheme: \
@@ -474,6 +479,36 @@ ROWS
   [[ $(wc --lines <"$BATS_TEST_TMPDIR/accepted") -gt 40 && $(grep --count refused "$BATS_TEST_TMPDIR/rendered") -gt 40 ]]
 }
 
+# Patterns from the rows, and random ones from pieces that meet in names of images.
+@test "the chart and the module accept the same patterns" {
+  "${XTASK%/*}/rows" patterns --export "$BATS_TEST_TMPDIR/rows" >/dev/null
+  row="seed $RANDOM"
+  {
+    jq --compact-output '.settings.images, .settings.registry, .settings.exempt | objects | del(.containers)[] | arrays[] | strings
+      | select(. != "")' "$BATS_TEST_TMPDIR/rows" | sort --unique
+    python3 -c '
+import json, random, sys
+random.seed(sys.argv[1])
+pieces = ["a", "b1", "A", "0443", "443", "registry", ".io", "docker.io", "localhost", "[::1]", "[", "]", "**", "sha256", "@",
+          "..", "__", "--", "_", "-", ".", "|", "^", ",", " "] + 6 * ["*", "?", "/", ":", "x"]
+for _ in range(600):
+    print(json.dumps("".join(random.choices(pieces, k=random.randint(1, 8)))))
+' "$row"
+  } >"$BATS_TEST_TMPDIR/patterns"
+  # A chart that only asks for its patterns.
+  mkdir -p "$BATS_TEST_TMPDIR/asks/templates"
+  cp "$chart/templates/_checks.tpl" "$BATS_TEST_TMPDIR/asks/templates"
+  echo '{apiVersion: v2, name: asks, version: 1.0.0}' >"$BATS_TEST_TMPDIR/asks/Chart.yaml"
+  echo 'answers: {{ range .Values.patterns }}{{ "\n" }}- {{ include "consistent-pull-policy.wrongPattern" . | quote }}{{ end }}' \
+    >"$BATS_TEST_TMPDIR/asks/templates/asks.yaml"
+  jq --slurp '{patterns: .}' "$BATS_TEST_TMPDIR/patterns" >"$BATS_TEST_TMPDIR/asks/values.yaml"
+  of_chart=$(helm template release "$BATS_TEST_TMPDIR/asks" | gojq --yaml-input --raw-output '.answers[] | . == "" | if . then "accepted" else "refused" end')
+  of_module=$(jq --compact-output '{images: {forbidAlways: [.]}}' "$BATS_TEST_TMPDIR/patterns" | "${XTASK%/*}/examples/settings" | sed '/^accepted$/!s/.*/refused/')
+  same 'the answers of module and chart' "$(paste "$BATS_TEST_TMPDIR/patterns" <(echo "$of_module"))" \
+    "$(paste "$BATS_TEST_TMPDIR/patterns" <(echo "$of_chart"))"
+  [[ $(grep --count accepted <<<"$of_chart") -gt 60 && $(grep --count refused <<<"$of_chart") -gt 60 ]]
+}
+
 @test "the chart has the version and the module of metadata.yml, and what Rancher reads" {
   same version "$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" "$(yaml .version "$chart/Chart.yaml")"
   # Helm refuses an annotation that is no text.
@@ -487,6 +522,8 @@ ROWS
     "\(.["catalog.cattle.io/type"]) \(.["catalog.cattle.io/hidden"]) \(.["kubewarden/mutation"])"' "$chart/Chart.yaml")"
   same rules "$(yaml .rules metadata.yml)" "$(yaml '.annotations["kubewarden/rules"]' "$chart/Chart.yaml" | yaml . -)"
   cmp questions-ui.yml "$chart/questions.yaml"
+  cmp LICENSE "$chart/LICENSE"
+  hack/artifacthub-pkg.sh --check
   empty 'relative links' "$(grep -oE '\]\([^:)]*\)' "$chart/README.md")"
 }
 
