@@ -119,7 +119,7 @@ e2e-tests: setup-packages setup-helm annotated-policy.wasm tools ## Test the bui
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
-# HELM=helm-3 tests with another helm.
+# HELM=helm3 tests with another helm. (Helm 3 words errors of the schema differently.)
 .PHONY: chart-tests
 chart-tests: setup-packages setup-helm tools ## Test the Helm chart (a minute)
 	PARALLEL=--will-cite bats --jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" e2e-tests/chart.bats
