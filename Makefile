@@ -119,6 +119,11 @@ e2e-tests: setup-packages setup-helm annotated-policy.wasm tools ## Test the bui
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
+# HELM=helm-3 tests with another helm.
+.PHONY: chart-tests
+chart-tests: setup-packages setup-helm tools ## Test the Helm chart (a minute)
+	PARALLEL=--will-cite bats --jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" e2e-tests/chart.bats
+
 # `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
 # module's packages, for which cargo-sbom is compiled.
 .PHONY: release-tests

@@ -15,11 +15,6 @@ use() {
   apply_example "$@"
 }
 
-needs() {
-  local name
-  for name; do [[ -v $name ]] || skip "$name is not set (see the comment at the top)"; done
-}
-
 # end_on_node POD LABEL VALUE: kills the container with this label.
 end_on_node() {
   local labels="labels.\"io.kubernetes.pod.namespace\"==$NS,labels.\"io.kubernetes.pod.name\"==$1,labels.\"$2\"==$3"
@@ -37,7 +32,7 @@ held_up() {
 repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 
 @test "two init containers, and the image of the second one is missing: nothing begins" {
-  use every-pod-volumes
+  use jobs
   image app:v1
   create pod "init first app:v1 IfNotPresent, init second gone:v1 IfNotPresent, app main app:v1 IfNotPresent" "$job"
   comes pod 'waits_for_image("first") and nothing_started'
@@ -47,7 +42,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 @test "a Pod that runs for ever gets no volumes: a container restarts while the registry of another one is away" {
   local policy places="app one app:v1 IfNotPresent, app two other:v1 Always"
   needs NODE_CTR
-  use every-pod-volumes "del(.spec.objectSelector)
+  use jobs "del(.spec.objectSelector, .spec.matchConditions)
     | .spec.namespaceSelector.matchExpressions = [{key: \"kubernetes.io/metadata.name\", operator: \"In\", values: [\"$NS\"]}]"
   image app:v1 other:v1
   for policy in Always OnFailure; do create "${policy,,}" "$places" ".spec.restartPolicy = \"$policy\""; done
@@ -63,7 +58,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
   local pod filter places="init copy-agent agent:v1 IfNotPresent, app one app:v1 Always, app two agent:v1 IfNotPresent"
   needs RESTART_NODE
   use agent-stack-k8s
-  apply_example every-pod-volumes
+  apply_example jobs
   image agent:v1 app:v1
   for pod in init volume without; do
     filter=$(case $pod in init) echo . ;; volume) echo "$job" ;; without) echo "$unselected" ;; esac)
@@ -164,7 +159,7 @@ client() {
 
 @test "a second policy beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
   local hook expected
-  use every-pod-volumes
+  use jobs
   apply_example second-policy
   while read -r hook expected; do
     webhook zz-other "$WEBHOOKS/$hook"

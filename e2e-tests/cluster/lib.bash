@@ -18,7 +18,7 @@ setup() {
 
 teardown() {
   local image
-  rm -f "$RUN/stopped"
+  rm -f "$RUN/stopped" "$RUN/frozen"
   kubectl delete mutatingwebhookconfigurations,namespaces --selector "cluster-tests=$NS" --wait=false >/dev/null
   kubectl delete namespace "$NS" --wait=false >/dev/null
   for image in "${images[@]}"; do delete_image "$image" 2>/dev/null || true; done
@@ -26,6 +26,12 @@ teardown() {
 
 kube() {
   kubectl --namespace "$NS" "$@"
+}
+
+# needs VARIABLE...: skips the test if one of them is not set.
+needs() {
+  local name
+  for name; do [[ -n ${!name:-} ]] || skip "$name is not set (CONTRIBUTING.md)"; done
 }
 
 # not COMMAND...: fails if the command succeeds. (A failed `! COMMAND` doesn't end a test.)
@@ -51,10 +57,10 @@ proxy() {
 
 # ---- images ---------------------------------------------------------------------------------
 
-# The address of an image of this test in the registry. docker.io/library/NAME keeps its path.
+# The address of an image of this test in the registry. docker.io/library/NAME and registry.example.com/NAME keep their paths.
 in_registry() {
   case $1 in
-  docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
+  docker.io/* | registry.example.com/*) echo "docker://$REGISTRY/${1#*/}" ;;
   *) echo "docker://$REGISTRY/$NS/$1" ;;
   esac
 }
@@ -92,10 +98,9 @@ asked_by_tag() {
 
 # ---- Pods -----------------------------------------------------------------------------------
 
-# Filters for `manifest`: without this policy, because no selector of the examples matches; a Pod as of a Job; a
-# container that ends.
+# Filters for `manifest`: without this policy; a Pod as of a Job; a container that ends.
 # shellcheck disable=SC2034 # read by the tests
-unselected='.metadata.labels = {"jenkins/label": "none"}'
+unselected='.metadata.labels = {"consistent-pull-policy/off": "test"}'
 job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
 # Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
 updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],
@@ -264,11 +269,11 @@ end_burst() {
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
-# apply FILES: these examples, divided by commas, and no others; "none" for none.
+# apply FILES [FILTER]: these examples, divided by commas, and no others; "none" for none.
 apply() {
   local file
   remove_examples >/dev/null
-  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" >/dev/null; done
+  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" "${@:2}" >/dev/null; done
 }
 
 # example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the

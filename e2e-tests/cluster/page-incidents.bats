@@ -4,7 +4,7 @@ load lib
 
 teardown_file() { remove_examples; }
 
-files=(agent-stack-k8s every-pod-volumes)
+files=(agent-stack-k8s jobs)
 
 # Filters for `manifest`: a Pod with the first or the second file, and one of a Job with an image volume of its author.
 # shellcheck disable=SC2034 # create_all reads them

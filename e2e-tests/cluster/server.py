@@ -2,9 +2,10 @@
 # The cluster tests' own server: server.py DIRECTORY HTTP-PORT HTTPS-PORT, with REGISTRY and POLICY_SERVER.
 #
 # Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
-# exists, it answers nothing, like a registry that is away. Over HTTPS it is webhooks, and forwards /validate/NAME
+# exists, it answers nothing, like a registry that is away; while DIRECTORY/frozen exists, it also keeps the connection open.
+# Repositories /private/ want a user and a password. Over HTTPS it is webhooks, and forwards /validate/NAME
 # to the policy server, because the API server calls nothing over HTTP.
-import base64, http.client, json, os, ssl, sys, threading
+import base64, http.client, json, os, ssl, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 directory, http_port, https_port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -30,11 +31,15 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        while os.path.exists(directory + "/frozen"):
+            time.sleep(0.2)
         if os.path.exists(directory + "/stopped"):
             self.close_connection = True
             return
         with open(directory + "/requests", "a") as requests:
             requests.write(f"{self.command} {self.path}\n")
+        if "/private/" in self.path and "authorization" not in self.headers:
+            return self.answer(401, b"", {"www-authenticate": 'Basic realm="private"'})
         self.forward(os.environ["REGISTRY"], None)
 
     do_HEAD = do_GET
