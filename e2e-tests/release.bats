@@ -383,7 +383,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   commands=$(awk '/^## (In a cluster|Build it yourself)/ { here = 0 } /^## (Signatures|With kwctl|Provenance|Components)/ { here = 1 }
     /^```$/ { inside = 0 } here && inside; /^```console/ { inside = 1 }' "$COPY/docs/verify.md")
   [[ $(grep --count '^cosign verify \|^gh ' <<<"$commands") == 5 ]]
-  curl() { cp docs/verification-config.yml .; }
+  curl() { cp docs/verification-config.yml verification-config.yml; }
   export -f curl
   in_copy bash -ec "$commands" >"$BATS_TEST_TMPDIR/output"
   grep --quiet "$(in_copy published "$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.2.0")" "$BATS_TEST_TMPDIR/output"
