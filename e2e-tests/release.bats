@@ -352,7 +352,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   same 'preferAlways' '["nginx"]' "$(jq --compact-output .spec.settings.images.preferAlways <<<"$newer")"
   same older "$older" "$(acts 0.1.0)"
   # The files of GitHub's release are those of the registry.
-  index=$(curl --silent --fail "$SITE/pages/charts/index.yaml")
+  index=$(<"$WEB/pages/charts/index.yaml")
   same versions '["0.2.0","0.1.0"]' "$(gojq --yaml-input --compact-output '[.entries[][].version]' <<<"$index")"
   for tag in v0.1.0 v0.2.0; do
     in_copy sh -c "cd '$WEB/github/releases/download/$tag' && sha256sum --check --quiet SHA256SUMS"
