@@ -189,13 +189,6 @@ chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
 	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
 	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .
 
-# The Helm repository is published with the page. Its addresses are absolute, because versions of
-# Rancher resolve relative addresses differently.
-.PHONY: helm-repository
-helm-repository: setup-helm chart ## Write the Helm repository into site/dist/charts
-	@rm -rf site/dist/charts && mkdir -p site/dist/charts && mv $(POLICY)-*.tgz site/dist/charts
-	@helm repo index site/dist/charts --url "https://$(POLICY).github.io/$(POLICY)/charts"
-
 .PHONY: site-tests
 site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
