@@ -95,7 +95,7 @@ flags() {
 
 @test "each example is rendered as its file, with two replicas that may not be away together" {
   local as_file='if .kind == "PolicyServer" then del(.spec.affinity, .spec.minAvailable) else . end'
-  [[ $(examples | wc -l) -gt 10 ]]
+  same examples "$(grep --files-with-matches '^  module: ' examples/*.yaml | xargs basename --suffix .yaml --multiple)" "$(examples)"
   # shellcheck disable=SC2086 # several kinds
   cluster $kubewarden
   default_server
@@ -107,8 +107,8 @@ flags() {
     # Flux installs. The image of the policy server is that of the PolicyServer `default`.
     same 'objects in a cluster' "$expected" "$(installed "$row" | jq --raw-output .manifest | objects "$as_file")"
   done
-  same 'replicas, minAvailable, kind of affinity' '[2,1,["podAntiAffinity"]]' "$(rendered pin-digests |
-    gojq --yaml-input --compact-output 'select(.kind == "PolicyServer").spec | [.replicas, .minAvailable, (.affinity | keys)]')"
+  same 'replicas, minAvailable, affinity' '[2,1,{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"labelSelector":{"matchLabels":{"kubewarden/policy-server":"pin-digests"}},"topologyKey":"kubernetes.io/hostname"},"weight":100}]}}]' \
+    "$(rendered pin-digests | gojq --yaml-input --compact-output 'select(.kind == "PolicyServer").spec | [.replicas, .minAvailable, .affinity]')"
 }
 
 # An example, values of the chart, and what they change in the policy of the example.
@@ -147,6 +147,8 @@ every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resourc
 .spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]
 every-pod|--set-json spec.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"],"operations":["*"]}]|\
 .spec += {rules: [{apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["*"]}], mutating: false}
+every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["*"],"operations":["CREATE"]}]|\
+.spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
 every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/ephemeralcontainers"],"operations":["UPDATE"]}]|\
 .spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods/ephemeralcontainers"], operations: ["UPDATE"]}]
 every-pod|--set-json spec.matchConditions=[{"name":"a","expression":"true"}]|.spec.matchConditions = [{name: "a", expression: "true"}]
@@ -170,7 +172,7 @@ tekton|settings.mode=Fix|.spec.settings.mode = "Fix" | .spec.mutating = true
 tekton|settings.mode=null|del(.spec.settings.mode) | .spec.mutating = true
 agent-stack-k8s-fail-fast|settings.mode=Reject|.spec.settings.mode = "Reject"
 agent-stack-k8s|settings.images.preferAlways={*}|.spec.settings.images.preferAlways = ["*"]
-agent-stack-k8s|settings.exempt.images={a/b}|.spec.settings.exempt.images = ["a/b"]
+agent-stack-k8s|settings.exempt.images={a/b,ghcr.io/*-RC*}|.spec.settings.exempt.images = ["a/b", "ghcr.io/*-RC*"]
 agent-stack-k8s|--set-json settings.exempt.images=[]|.spec.settings.exempt.images = []
 agent-stack-k8s|settings.imageChecks.template.resources.limits.cpu=1,settings.imageChecks.template.resources.requests.memory=1048576|\
 .spec.settings.imageChecks.template.resources |= (.limits.cpu = 1 | .requests.memory = 1048576)
@@ -242,6 +244,11 @@ ROWS
 example=agent-stack|example: there is no agent-stack. The examples are agent-stack-k8s-fail-fast, 
 example=pairs|example: there is no pairs.
 setting.mode=Fix|additional properties 'setting' not allowed
+policyServer.replicas=2|'/policyServer': additional properties 'replicas' not allowed
+module.name=a|'/module': additional properties 'name' not allowed
+namespaces.include={a}|'/namespaces': additional properties 'include' not allowed
+objects.labels.a=b|'/objects': additional properties 'labels' not allowed
+alerts.enable=true|'/alerts': additional properties 'enable' not allowed
 mode=on|'/mode': value must be one of '', 'monitor', 'protect'
 fullnameOverride=A|fullnameOverride: A is no name: write lower-case letters, digits
 module.repository=https://registry.example.com/policies/x|module.repository: https://registry.example.com/policies/x has a scheme: \
@@ -411,7 +418,10 @@ air-gapped|$only|namespaces.exclude={a}|multi-tenant must not
 air-gapped|$only|namespaces.only={c}|
 air-gapped|$only|namespaces.only={b,c}|multi-tenant must not
 air-gapped|$team|namespaces.matchLabels.team=a|
+air-gapped|$team|--set-json namespaces.matchExpressions=[{"key":"team","operator":"Exists"}]|
 air-gapped|$team|objects.matchLabels.team=a|multi-tenant must not
+air-gapped|.spec.objectSelector.matchLabels.app = "web"|objects.matchLabels.app=other|
+air-gapped|.spec.objectSelector.matchLabels.app = "web"|objects.matchLabels.app=web|multi-tenant must not
 air-gapped|.spec.objectSelector.matchExpressions += [{key: "app", operator: "NotIn", values: ["web"]}]|objects.matchLabels.app=web|
 ROWS
 }
@@ -487,6 +497,8 @@ ROWS
     "\(.["catalog.cattle.io/type"]) \(.["catalog.cattle.io/hidden"]) \(.["kubewarden/mutation"])"' "$chart/Chart.yaml")"
   same rules "$(yaml .rules metadata.yml)" "$(yaml '.annotations["kubewarden/rules"]' "$chart/Chart.yaml" | yaml . -)"
   cmp questions-ui.yml "$chart/questions.yaml"
+  cmp LICENSE "$chart/LICENSE"
+  hack/artifacthub-pkg.sh --check
   empty 'relative links' "$(grep -oE '\]\([^:)]*\)' "$chart/README.md")"
 }
 

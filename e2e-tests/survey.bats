@@ -92,7 +92,7 @@ ROWS
       row="$example $choice"
       read -ra choice <<<"$choice"
       rows=$(json "$example" "${choice[@]}")
-      gojq --raw-output '.commands[]' <<<"$rows" | sed 's/helm upgrade --install/helm template --set policyServer.image=x:1/' >"$BATS_TEST_TMPDIR/commands"
+      gojq --raw-output '.commands[]' <<<"$rows" | sed 's/helm upgrade --install/helm template --set policyServer.create=true,policyServer.image=x:1/' >"$BATS_TEST_TMPDIR/commands"
       bash -e "$BATS_TEST_TMPDIR/commands" | gojq --yaml-input --slurp 'map(select(.kind == "ClusterAdmissionPolicy"))' >"$BATS_TEST_TMPDIR/policies.json"
       if [[ -n $first ]]; then
         # The rows of a second policy are those after its first one, so both have to have the same images and namespaces.

@@ -63,7 +63,7 @@ pub enum Mode {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
-    /// each pull proves the Pod's own credentials.
+    /// each pull proves the Pod's own credentials. It goes before `forbidAlways`.
     #[serde(deserialize_with = "value::strings")]
     pub require_always: Vec<Pattern>,
     /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image
@@ -72,7 +72,8 @@ pub struct Images {
     #[serde(deserialize_with = "value::strings")]
     pub prefer_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is
-    /// away. Don't use this together with the plugin `AlwaysPullImages`.
+    /// away, unless `requireAlways` matches too. Don't use this together with the plugin
+    /// `AlwaysPullImages`.
     #[serde(deserialize_with = "value::strings")]
     pub forbid_always: Vec<Pattern>,
     /// Containers of these images may not pull with `Never`. There is no repair: the image that a

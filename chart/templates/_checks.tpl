@@ -187,7 +187,7 @@ settings.exempt.containers: {{ . }} matches the checks that coverage: Fix adds (
   {{- $isRegistry := and (not (contains "/" .)) (regexMatch `[.]|^localhost$|^\[` (regexReplaceAll `:[^:\]]*$` . "")) }}
   {{- if and $isRegistry (not (include "consistent-pull-policy.wrongPattern" (printf "%s/*" .))) }}
     {{- . }} names a registry and no image: write {{ . }}/*
-  {{- else if or (not $isImage) $isRegistry (regexMatch `[A-Z]|:0[^/]*[*?]` $wildcardHost) }}
+  {{- else if or (not $isImage) (regexMatch `[A-Z]|:0[^/]*[*?]` $wildcardHost) }}
     {{- . }} matches no image: write registry/repository or registry/repository:tag, with wildcards (patterns are globs, one an entry; a host with wildcards has lower case)
   {{- end }}
 {{- end }}

@@ -150,8 +150,10 @@ pub struct Template(
     pub(crate) Box<Container>,
 );
 
-/// The fields that a template can't have: the path of each, whether it is set, and why it can't be.
-const FORBIDDEN: [(&str, fn(&Container) -> bool, &str); 10] = [
+/// A field that a template can't have: its path, whether it is set, and why it can't be.
+type Forbidden = (&'static str, fn(&Container) -> bool, &'static str);
+
+const FORBIDDEN: [Forbidden; 10] = [
     ("name", |it| !it.name.is_empty(), OWN),
     ("image", |it| it.image.is_some(), OWN),
     ("imagePullPolicy", |it| it.image_pull_policy.is_some(), OWN),

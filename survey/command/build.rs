@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     names.sort();
     let mut list = "[\n".to_owned();
     for name in names {
-        let path = folder.join(format!("{name}.yaml"));
+        let path = folder.join(format!("{name}.yaml")).display().to_string();
         let _ = writeln!(list, "({name:?}, include_str!({path:?})),");
     }
     list.push(']');

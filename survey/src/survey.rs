@@ -14,7 +14,7 @@ use crate::example::{Asked, Example, Pair, Policy as ExamplePolicy, examples};
 use crate::incident::{End, Incident, Moment, Registries, Step, copies, end_of, steps};
 use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
 use crate::plan::Choice;
-use crate::policy::{Answer, Names, Policy, is_always};
+use crate::policy::{Answer, Image, Names, Policy, is_always};
 use crate::read::Reader;
 
 /// What a person asks the survey.
@@ -250,7 +250,10 @@ impl Survey {
         let mut images = BTreeSet::new();
         for spec in pods.iter().filter_map(|(pod, _)| pod_spec(&pod.object)) {
             for entry in entries(spec) {
-                images.extend(self.name(&entry.image, policy).flatten());
+                images.extend(
+                    self.image(&entry.image, policy)
+                        .and_then(|image| image.name),
+                );
             }
         }
         let incidents = self.question.incident.each(&images);
@@ -577,13 +580,11 @@ impl Survey {
             .then(|| self.admit(sent, policies, own, Some(incident), policy))
     }
 
-    /// The normalised name of an image in its registry. `None` if it can't be parsed.
-    fn name(&mut self, image: &str, policy: &mut dyn Policy) -> Option<Option<String>> {
+    /// What this policy knows about an image in its registry. `None` if it can't be parsed.
+    fn image(&mut self, image: &str, policy: &mut dyn Policy) -> Option<Image> {
         // An image with a tag and a digest is gone with its tag.
         self.names.image(image, policy)?;
-        self.names
-            .image(&in_registry(image), policy)
-            .map(|image| image.name)
+        self.names.image(&in_registry(image), policy)
     }
 
     fn steps(
@@ -599,7 +600,7 @@ impl Survey {
             Moment::Meanwhile | Moment::Reboot => pod_spec(earlier).map(copies).unwrap_or_default(),
         };
         steps(spec, &on_node, &mut |image| {
-            let name = self.name(image, policy)?;
+            let name = self.image(image, policy)?.name;
             let is_everything = incident.what == crate::incident::What::Registries;
             Some(name.map_or(is_everything, |name| incident.takes(&name)))
         })

@@ -79,7 +79,8 @@ pub(crate) fn surveyed(input: &str, question: Value) -> Survey {
 /// The Pods of well-known controllers, as one text.
 pub(crate) fn corpus() -> String {
     let files = files("test_data/pods").into_iter();
-    files.map(|(_, text)| format!("---\n{text}\n")).collect()
+    let texts: Vec<String> = files.map(|(_, text)| text).collect();
+    texts.join("\n---\n")
 }
 
 /// The objects of an `AdmissionReview` that an API server has sent.

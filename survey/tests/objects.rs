@@ -116,7 +116,7 @@ fn a_cluster_with_repaired_pods_gets_the_same_rows() {
     assert!(repaired > 30, "{repaired}");
 }
 
-fn pod(name: &str, labels: Value, image: &str, owner: Option<(&str, &str)>) -> String {
+fn pod(name: &str, labels: &Value, image: &str, owner: Option<(&str, &str)>) -> String {
     let owner = owner.map(|(kind, name)| json!({"apiVersion": "x/v1", "kind": kind, "name": name, "controller": true}));
     json!({
         "apiVersion": "v1",
@@ -137,13 +137,13 @@ fn the_objects_of_one_controller_are_one_row() {
             [
                 pod(
                     "web-5d8-1",
-                    json!({"pod-template-hash": "5d8"}),
+                    &json!({"pod-template-hash": "5d8"}),
                     "web:1",
                     Some(("ReplicaSet", "web-5d8")),
                 ),
                 pod(
                     "web-5d8-2",
-                    json!({"pod-template-hash": "5d8"}),
+                    &json!({"pod-template-hash": "5d8"}),
                     "web:1",
                     Some(("ReplicaSet", "web-5d8")),
                 ),
@@ -153,24 +153,34 @@ fn the_objects_of_one_controller_are_one_row() {
         (
             "the Jobs of a CronJob have a time in their names",
             [
-                pod("a", json!({}), "web:1", Some(("Job", "night-29919931"))),
-                pod("b", json!({}), "web:1", Some(("Job", "night-29919932"))),
+                pod("a", &json!({}), "web:1", Some(("Job", "night-29919931"))),
+                pod("b", &json!({}), "web:1", Some(("Job", "night-29919932"))),
             ],
             vec!["CronJob night 2"],
         ),
         (
             "a CI controller makes a Job for each step",
             [
-                pod("a", json!({"id": "1"}), "ci:1", Some(("Job", "build-aaaa"))),
-                pod("b", json!({"id": "2"}), "ci:1", Some(("Job", "build-bbbb"))),
+                pod(
+                    "a",
+                    &json!({"id": "1"}),
+                    "ci:1",
+                    Some(("Job", "build-aaaa")),
+                ),
+                pod(
+                    "b",
+                    &json!({"id": "2"}),
+                    "ci:1",
+                    Some(("Job", "build-bbbb")),
+                ),
             ],
             vec!["Job build-* 2"],
         ),
         (
             "Jobs with other images are another row",
             [
-                pod("a", json!({}), "ci:1", Some(("Job", "build-aaaa"))),
-                pod("b", json!({}), "ci:2", Some(("Job", "build-bbbb"))),
+                pod("a", &json!({}), "ci:1", Some(("Job", "build-aaaa"))),
+                pod("b", &json!({}), "ci:2", Some(("Job", "build-bbbb"))),
             ],
             vec!["Job build-aaaa 1", "Job build-bbbb 1"],
         ),
@@ -192,7 +202,7 @@ fn rows_of_one_name_are_told_apart() {
         let owner = format!("build-{label}{image}{number}").replace(':', "");
         pod(
             &format!("p{owner}"),
-            json!({"step": label}),
+            &json!({"step": label}),
             image,
             Some(("Job", &*owner)),
         )

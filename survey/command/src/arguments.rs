@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// those from before after a reboot of their node
     #[arg(long, value_enum, default_value = "empty")]
     moment: When,
-    /// Show this example's workloads and its command. A path with a `/` or `.yaml` is a manifest of your own, with
+    /// Show this example's workloads and its command. A path with a `/` or a `.` is a manifest of your own, with
     /// your settings
     #[arg(long, value_name = "NAME|FILE")]
     example: Option<String>,
@@ -94,7 +94,8 @@ enum FailOn {
 impl Arguments {
     /// The example in a file of one's own: its name and its text.
     pub(crate) fn own_example(&self) -> Result<Option<(String, String)>, String> {
-        let is_path = |name: &&String| name.contains('/') || name.ends_with(".yaml");
+        // The names of the examples have no dot.
+        let is_path = |name: &&String| name.contains(['/', '.']);
         let Some(path) = self.example.as_ref().filter(is_path) else {
             return Ok(None);
         };

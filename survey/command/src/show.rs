@@ -26,41 +26,40 @@ pub(crate) fn json(survey: &Survey, example: Option<usize>, chart: &str) -> Resu
 /// selects, and the commands that install it.
 pub(crate) fn text(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
     let report = survey.report();
-    let mut text = format!("{}\n", report.answer.sentence);
-    for sentence in [&report.answer.unsaved]
-        .into_iter()
-        .filter(|sentence| !sentence.is_empty())
-    {
-        text.push_str(&format!("{sentence}\n"));
+    let answer = &report.answer;
+    let mut parts = vec![
+        [&*answer.sentence, &answer.unsaved].join("\n"),
+        read(&report),
+        lines(&report),
+    ];
+    if let Some(line) = example.and_then(|index| report.examples.get(index)) {
+        parts.push(format!(
+            "{}: {}\nNeeds: {}",
+            line.name, line.purpose, line.needs
+        ));
+        parts.push(rows(survey.rows(), example));
+        if !line.name.contains('/') && line.problem.is_empty() {
+            parts.push("This installs it:".to_owned());
+            parts.extend(survey.commands(&line.name, chart)?);
+        }
     }
-    text.push_str(&format!("\n{}\n", read(&report)));
-    for assumed in &report.assumed {
-        text.push_str(&format!("Note: {assumed}.\n"));
-    }
-    text.push_str(&format!("\n{}\n", lines(&report)));
-    let Some(line) = example.and_then(|index| report.examples.get(index)) else {
-        return Ok(text);
-    };
-    text.push_str(&format!(
-        "\n{}: {}\nNeeds: {}\n",
-        line.name, line.purpose, line.needs
-    ));
-    text.push_str(&format!("\n{}\n", rows(survey.rows(), example)));
-    if !line.name.contains('/') && line.problem.is_empty() {
-        text.push_str("\nThis installs it:\n\n");
-        text.push_str(&survey.commands(&line.name, chart)?.join("\n"));
-    }
-    Ok(text)
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
+    Ok(parts.join("\n\n") + "\n")
 }
 
-/// What was read.
+/// What was read, and what was assumed.
 fn read(report: &Report) -> String {
-    let kinds: Vec<String> = report
-        .kinds
-        .iter()
+    let kinds = report.kinds.iter();
+    let kinds: Vec<String> = kinds
         .map(|(kind, number)| format!("{number} {kind}"))
         .collect();
-    format!("{} workloads, from {}.", report.workloads, kinds.join(", "))
+    let notes = report
+        .assumed
+        .iter()
+        .map(|assumed| format!("Note: {assumed}."));
+    let workloads = format!("{} workloads, from {}.", report.workloads, kinds.join(", "));
+    let all: Vec<String> = std::iter::once(workloads).chain(notes).collect();
+    all.join("\n")
 }
 
 fn lines(report: &Report) -> String {
