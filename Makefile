@@ -211,6 +211,10 @@ budgets: annotated-policy.wasm ## Measure the size, the instructions and the mem
 artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
 	@hack/artifacthub-pkg.sh
 
+.PHONY: notices
+notices: setup-cargo setup-site ## Write NOTICES.txt, the licences of the packages in the module and in the page
+	@hack/release/notices.sh
+
 .PHONY: clean
 clean: ## Remove all output of builds
 	cargo clean

@@ -54,7 +54,7 @@ cluster() {
     grep --line-regexp "ci $pod pull-once spec.containers\[0\].imagePullPolicy: Always -> IfNotPresent" <<<"$output"
   done
   # A text of an annotation starts no line of its own.
-  same lines '' "$(grep --invert-match '^ci [a-z0-9-]* ' <<<"$output")"
+  empty lines "$(grep --invert-match '^ci [a-z0-9-]* ' <<<"$output")"
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 

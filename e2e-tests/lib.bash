@@ -20,7 +20,14 @@ fail() {
   return 1
 }
 
-# same WHAT EXPECTED ACTUAL: fails with WHAT if the two texts differ.
+# same WHAT EXPECTED ACTUAL: fails with WHAT if the two texts differ. Two empty texts fail too, because a command that
+# fails prints nothing.
 same() {
+  [[ -n $2 ]] || fail "$1: nothing is expected, so nothing is compared (\`empty\` is for that)"
   [[ $2 == "$3" ]] || fail "$1 differ (< expected, > actual):" "$(diff <(echo "$2") <(echo "$3"))"
+}
+
+# empty WHAT TEXT: fails with WHAT if the text is not empty.
+empty() {
+  [[ -z $2 ]] || fail "$1:" "$2"
 }

@@ -74,8 +74,8 @@ fails_with() {
 }
 
 @test "where all of Rust is there, the set-up is silent and calls nothing" {
-  same output '' "$(PATH=$bin hack/setup.sh cargo components 2>&1)"
-  same calls '' "$(calls)"
+  empty output "$(PATH=$bin hack/setup.sh cargo components 2>&1)"
+  empty calls "$(calls)"
 }
 
 @test "rustup installs what is missing, with a line for each, and only once" {
@@ -86,7 +86,7 @@ fails_with() {
     output=$(PATH=$bin hack/setup.sh cargo components)
     same calls "rustup $installed" "$(calls)"
     same 'the last words of the line' "$installed" "${output##*: rustup }"
-    same 'output of the second time' '' "$(PATH=$bin hack/setup.sh cargo components 2>&1)"
+    empty 'output of the second time' "$(PATH=$bin hack/setup.sh cargo components 2>&1)"
   done <<'ROWS'
 target|target add wasm32-unknown-unknown
 components|component add rustfmt clippy
@@ -115,7 +115,7 @@ ROWS
   lacks target
   stand_in rustup 'echo "error: no such toolchain" >&2; exit 1'
   fails_with 'rustup did not install this Rust' hack/setup.sh cargo
-  same calls '' "$(calls)"
+  empty calls "$(calls)"
 }
 
 @test "no Rust, an old one, no linker, no clippy and no rustup: each has its remedy" {

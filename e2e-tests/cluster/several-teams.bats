@@ -8,11 +8,10 @@ teardown_file() { remove_examples; }
 tenants_policy() {
   if [[ -n ${POLICY_SERVER:-} ]]; then
     webhook zz-tenant "$WEBHOOKS/validate/consistent-pull-policy-air-gapped"
-    sleep 1 # A webhook acts a moment after it was registered.
   else
     example air-gapped '.kind = "AdmissionPolicy" | .metadata.name = "tenant" | del(.spec.namespaceSelector)' |
       kube apply --filename -
-    kube wait --for=condition=PolicyUniquelyReachable --timeout=180s admissionpolicy/tenant
+    kube wait --for=condition=PolicyUniquelyReachable --timeout=600s admissionpolicy/tenant
   fi
 }
 
