@@ -27,7 +27,7 @@ same_version metadata.yml "$(annotation version)"
 same_version chart/values.yaml "$(sed -n 's/^  tag: v//p' chart/values.yaml)"
 # Users copy addresses from these files, so each address has to name the version in Cargo.toml.
 while IFS=: read -r file line address; do
-  # The expression ends before the version, and the version before punctuation of the text.
+  address=${address%.tgz}
   [[ $address == *[v:\ -]"$version" ]] || wrong "$file, line $line: $address does not end with $version"
 done < <(grep -rnoE "($names_version)[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]*[0-9a-z])?" "${texts[@]}")
 
@@ -38,21 +38,24 @@ if [[ $# != 0 ]]; then
 fi
 
 # Texts about a release that is still to come. The marked lines are left out.
-promises() { # <file>
-  sed "/^$before_begin$/,/^$before_end$/s/.*//; s/^## \[Unreleased\]$//" "$1" | grep -niE "$2" | sed "s#^#$1:#" | cut -c1-160 || true
+unmarked=$(mktemp)
+trap 'rm -f "$unmarked"' EXIT
+sed "/^$before_begin$/,/^$before_end$/s/.*//" README.md >"$unmarked"
+without() { # <what is wrong> <expression that no line may match> <file besides README.md>...
+  local found
+  found=$({ grep -niE "$2" "$unmarked" | sed 's/^/README.md:/'; LC_ALL=C grep -rniE "$2" "${@:3}"; } |
+    grep -v '^CHANGELOG.md:[0-9]*:## \[Unreleased\]$' | cut -c1-160 || true)
+  [[ -z $found ]] || wrong "$1: $found"
 }
-to_come="\b(nothing|no |not |never |isn't|aren't|hasn't|haven't|un|yet to be |(will|shall|is going to|about to) (be |get )?)([a-z-]+ ){0,2}(publish|released|available from ghcr)"
+to_come="\b(nothing |no |not |never |[a-z]+n't |un|yet to be |(will|shall|is going to|about to) (be |get )?)([a-z-]+ ){0,2}(publish|released|available from ghcr)"
 to_come+="|\b(before|after|until|till|unless|once|when|as soon as|since|with) (there is |we have )?(the|its|a|an|our|any|this) ((first|initial|next|coming|0\.[0-9.]*|1\.0) )+(release|publication|version)"
 to_come+="|\bno (first |public )?releases?\b|(coming|published|released|available) soon|(will|shall) be [0-9]+\.[0-9]"
 to_come+="|\b(until|till|once|when|after|as soon as) .{0,40}\b(is|are|comes|has come) out\b"
-while read -r file; do
-  found=$(promises "$file" "$to_come")
-  [[ -z $found ]] || wrong "these words are about a release that is still to come; their place is between the marks in README.md: $found"
-  # Whatever the words around a command are, it works with what is published, and not in a clone.
-  [[ $file == *.md ]] || continue
-  found=$(promises "$file" "^ *make (publish|chart|site)\b|\`make (publish|chart)\b|^ *helm (install|upgrade|template) [^ ]+ ([^ ]*\.tgz|[./a-z-]*chart)( |$)")
-  [[ -z $found ]] || wrong "this command needs a clone, and not what is published: $found"
-done < <(find "${texts[@]}" -type f; echo CHANGELOG.md)
+without "these words are about a release that is still to come; their place is between the marks in README.md" "$to_come" "${texts[@]:1}" CHANGELOG.md
+# Whatever the words around a command are, it works with what is published, and not in a clone.
+without "this command needs a clone, and not what is published" \
+  "^ *make (publish|chart|site)\b|\`make (publish|chart)\b|^ *helm (install|upgrade|template) [^ ]+ ([^ ]*\.tgz|[./a-z-]*chart)( |$)" \
+  COMPARE.md .github/SECURITY.md docs examples
 grep -qE "^helm install [^ ]+ oci://$chart --version $version( |$)" README.md || wrong "README.md does not install oci://$chart"
 
 # What is made from metadata.yml (Rancher's form, `kwctl scaffold manifest`) begins with its rules. So the kinds are those

@@ -57,10 +57,10 @@ proxy() {
 
 # ---- images ---------------------------------------------------------------------------------
 
-# The address of an image of this test in the registry. docker.io/library/NAME keeps its path.
+# The address of an image of this test in the registry. docker.io/library/NAME and registry.example.com/NAME keep their paths.
 in_registry() {
   case $1 in
-  docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
+  docker.io/* | registry.example.com/*) echo "docker://$REGISTRY/${1#*/}" ;;
   *) echo "docker://$REGISTRY/$NS/$1" ;;
   esac
 }

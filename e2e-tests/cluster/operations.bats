@@ -123,6 +123,12 @@ creations() {
   done
 }
 
+@test "The chart: without Kubewarden, it says what lacks" {
+  ! kubectl get crd clusteradmissionpolicies.policies.kubewarden.io >/dev/null 2>&1 || skip "Kubewarden is there"
+  run command helm install second consistent-pull-policy-0.1.0.tgz --set example=every-pod
+  [[ $status != 0 && $output == *"install Kubewarden first"* ]]
+}
+
 @test "Kubewarden" {
   [[ -v INSTALL_KUBEWARDEN ]] || skip "INSTALL_KUBEWARDEN is not set (see the comment at the top)"
   page Kubewarden
@@ -166,6 +172,32 @@ creations() {
   repaired
 }
 
+@test "An upgrade with --set alone is refused, and --reset-then-reuse-values keeps the policy" {
+  local upgrade="helm upgrade pull-policy consistent-pull-policy-0.1.0.tgz -n kubewarden --set settings.pullOnce=false"
+  state() { kubectl get "$policy" --output jsonpath="{.metadata.uid} {.spec.mode} {.spec.policyServer} $1"; }
+  before=$(state)
+  run script "$upgrade"
+  [[ $status != 0 && $output == *"needs --reset-then-reuse-values"* && $(state) == "$before" ]]
+  script "$upgrade --reset-then-reuse-values"
+  [[ $(state '{.spec.settings.pullOnce}') == "$before false" ]]
+  page "Turn it on"
+  page "When new settings act"
+  repaired
+}
+
+@test "A label of namespaces, and another failure policy" {
+  change 'namespaces.matchLabels.pull-policy=on,spec.failurePolicy=Ignore'
+  page "When new settings act"
+  eventually untouched
+  kubectl label namespace "$NS" pull-policy=on
+  repaired
+  [[ $(kubectl get mutatingwebhookconfigurations --output json | jq --raw-output --arg name "$name" '
+    .items[] | select(.metadata.name | endswith($name)).webhooks[0] | "\(.failurePolicy) \(.timeoutSeconds)"') == "Ignore 10" ]]
+  page "Turn it on"
+  page "When new settings act"
+  repaired
+}
+
 @test "The notes: whether it acts, and what it changed" {
   [[ $(noted 'kubectl create') == *'"rule":"missing-check"'* ]]
   create pod "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"'
@@ -196,7 +228,7 @@ creations() {
 @test "A second release: not beside an example with which it can't stand, unless the namespaces differ" {
   second="helm install second consistent-pull-policy-0.1.0.tgz -n kubewarden --values values.yaml --dry-run=server"
   run script "$second --set example=multi-tenant"
-  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s, which the release pull-policy"* ]]
+  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s: the policy $name, which the release pull-policy"* ]]
   run script "$second --set example=multi-tenant,namespaces.only={a}"
   [[ $status != 0 ]]
   change 'namespaces.exclude={a}'

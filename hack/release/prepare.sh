@@ -13,7 +13,7 @@ grep -q '^## \[Unreleased\]$' CHANGELOG.md || { echo "CHANGELOG.md has no sectio
 old=$(version)
 sed -i "0,/^version *=/s/^version *=.*/version = \"$1\"/" Cargo.toml
 cargo update --quiet --offline --workspace
-git grep -lE "($names_version)${old//./\\.}" -- "${texts[@]}" | xargs sed -i -E "s#($names_version)${old//./\\.}#\1$1#g"
+git grep -lE "($names_version)${old//./\\.}" -- "${texts[@]}" | xargs --no-run-if-empty sed -i -E "s#($names_version)${old//./\\.}#\1$1#g"
 sed -i "s/^## \[Unreleased\]$/## [$1] - $(date -u +%F)/" CHANGELOG.md
 sed -i "/^$before_begin$/,/^$before_end$/d" README.md
 hack/artifacthub-pkg.sh

@@ -232,7 +232,7 @@ impl Cluster {
             .filter(|object| !object.uid.is_empty())
             .map(|object| (&*object.uid, object))
             .collect();
-        let by_id: HashMap<&Id, &Object> =
+        let named: HashMap<&Id, &Object> =
             objects.iter().map(|object| (&object.id, object)).collect();
         let root = |object: &Object| {
             let (mut id, mut found) = (object.id.clone(), None);
@@ -242,7 +242,7 @@ impl Cluster {
                 let Some((name, uid)) = owner else {
                     break;
                 };
-                let next = by_uid.get(&**uid).or_else(|| by_id.get(name)).copied();
+                let next = by_uid.get(&**uid).or_else(|| named.get(name)).copied();
                 id = next.map_or(name, |next| &next.id).clone();
                 owner = next.and_then(|next| next.owner.as_ref());
                 found = next;

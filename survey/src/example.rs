@@ -1,7 +1,8 @@
 //! The example files, and the requests that the API server would send to their policies.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cel::{Context, Env, Program};
 use serde::Deserialize;
@@ -53,13 +54,11 @@ pub struct Pair {
 pub(crate) fn examples<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
 ) -> Result<Vec<Example>, String> {
-    let examples: Result<Vec<Example>, String> = files
-        .into_iter()
-        .map(|(name, manifest)| {
-            Example::new(name, manifest).map_err(|error| format!("{name}: {error}"))
-        })
-        .collect();
-    let mut examples = examples?;
+    let mut examples = Vec::new();
+    for (name, manifest) in files {
+        let example = Example::new(name, manifest).map_err(|error| format!("{name}: {error}"))?;
+        examples.extend(example);
+    }
     let firsts: Vec<Option<String>> = examples
         .iter()
         .map(|example| first_of(example, &examples))
@@ -71,21 +70,24 @@ pub(crate) fn examples<'f>(
 }
 
 impl Example {
-    fn new(name: &str, manifest: &str) -> Result<Self, String> {
-        let mut policy = None;
+    /// The example in a file. `None` if it has no admission policy.
+    fn new(name: &str, manifest: &str) -> Result<Option<Self>, String> {
+        let (mut policy, mut is_policy) = (None, false);
         for document in yaml_serde::Deserializer::from_str(manifest) {
             let document = Value::deserialize(document).map_err(|error| error.to_string())?;
-            if text(&document, &["kind"]) == "ClusterAdmissionPolicy" {
+            let kind = text(&document, &["kind"]);
+            is_policy |= kind.ends_with("AdmissionPolicy");
+            if kind == "ClusterAdmissionPolicy" {
                 policy = Some(Policy::new(document.get("spec").unwrap_or(&Value::Null))?);
             }
         }
-        Ok(Self {
+        Ok(is_policy.then(|| Self {
             name: name.to_owned(),
             purpose: paragraph(manifest, "# For:"),
             needs: paragraph(manifest, "# Needs:"),
             policy,
             first: None,
-        })
+        }))
     }
 
     /// Whether its policy looks images up.
@@ -235,14 +237,16 @@ pub(crate) struct Asked<'r> {
     request: &'r Value,
     /// The labels of its namespace.
     namespace: &'r Value,
+    env: &'r Arc<Env>,
     context: OnceCell<Option<Context<'static, 'static>>>,
 }
 
 impl<'r> Asked<'r> {
-    pub(crate) fn new(request: &'r Value, namespace: &'r Value) -> Self {
+    pub(crate) fn new(request: &'r Value, namespace: &'r Value, env: &'r Arc<Env>) -> Self {
         Self {
             request,
             namespace,
+            env,
             context: OnceCell::new(),
         }
     }
@@ -255,7 +259,7 @@ impl<'r> Asked<'r> {
     /// the examples have no such expression.
     fn meets(&self, condition: &Program) -> bool {
         let context = self.context.get_or_init(|| {
-            let mut context = Context::with_env(Env::stdlib().into());
+            let mut context = Context::with_env(Arc::clone(self.env));
             let old = self.request.get("oldObject").unwrap_or(&Value::Null);
             for (name, value) in [
                 ("request", self.request),

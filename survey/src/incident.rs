@@ -143,10 +143,8 @@ fn invented_digest(image: &str) -> String {
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64.wrapping_add(start), hash)
     };
-    let quarters: String = (0..4)
-        .map(|start| format!("{:016x}", quarter(start)))
-        .collect();
-    format!("sha256:{quarters}")
+    let quarters = [0, 1, 2, 3].map(|start| format!("{:016x}", quarter(start)));
+    format!("sha256:{}", quarters.concat())
 }
 
 /// What becomes of a Pod, from the best to the worst.

@@ -28,6 +28,7 @@
 
 mod cluster;
 mod controller;
+mod csv;
 mod example;
 mod incident;
 mod json;

@@ -89,9 +89,12 @@ impl Answer {
         }
         let told = |change: &Value| {
             let path = text(change, &["path"]);
+            let from = text(change, &["from"]);
             // Only texts are shown: a whole container can have anything in it.
             match change.get("to").and_then(Value::as_str) {
-                Some(to) => format!("{path}: {} -> {to}", text(change, &["from"])),
+                // The digest is invented.
+                Some(to) if to.contains('@') => format!("{path}: {from} gets its digest"),
+                Some(to) => format!("{path}: {from} -> {to}"),
                 None => format!("{path} is added"),
             }
         };

@@ -179,11 +179,13 @@ impl Reader {
         let mut deserializer = serde_json::Deserializer::from_slice(element);
         match self.part.deserialize(&mut deserializer) {
             Ok(mut object) => {
-                if object.get("kind").is_none() {
+                if let Some(members) = object.as_object_mut().filter(|it| !it.contains_key("kind"))
+                {
                     let list = [&self.head, b"]}".as_slice()].concat();
                     let list: Value = serde_json::from_slice(&list).unwrap_or_default();
-                    object["kind"] = text(&list, &["kind"]).trim_end_matches("List").into();
-                    object["apiVersion"] = text(&list, &["apiVersion"]).into();
+                    let kind = text(&list, &["kind"]).trim_end_matches("List");
+                    members.insert("kind".to_owned(), kind.into());
+                    members.insert("apiVersion".to_owned(), text(&list, &["apiVersion"]).into());
                 }
                 self.emit(object, objects);
             }

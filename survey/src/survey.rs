@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use cel::Env;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +14,7 @@ use crate::example::{Asked, Example, Pair, Policy as ExamplePolicy, examples};
 use crate::incident::{End, Incident, Moment, Registries, Step, copies, end_of, steps};
 use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
 use crate::plan::Choice;
-use crate::policy::{Answer, Names, Policy, is_always};
+use crate::policy::{Answer, Image, Names, Policy, is_always};
 use crate::read::Reader;
 
 /// What a person asks the survey.
@@ -26,7 +28,6 @@ pub struct Question {
 }
 
 /// A survey of a cluster: it reads objects in pieces, and then works out a row for each workload.
-#[derive(Debug)]
 pub struct Survey {
     pub(crate) examples: Vec<Example>,
     pub(crate) pairs: Vec<Pair>,
@@ -38,6 +39,7 @@ pub struct Survey {
     settings: Vec<String>,
     reader: Reader,
     names: Names,
+    env: Arc<Env>,
 }
 
 /// What the survey says about a workload.
@@ -77,7 +79,7 @@ pub struct Effect {
     pub reasons: Vec<String>,
     /// How the workload's Pods end up in the incident.
     pub after: End,
-    /// Whether the plugin `AlwaysPullImages` would undo a repair.
+    /// Whether the plugin `AlwaysPullImages` would undo a repair, in health or in the incident.
     pub is_undone: bool,
 }
 
@@ -155,6 +157,7 @@ impl Survey {
             settings: Vec::new(),
             reader: Reader::default(),
             names: Names::default(),
+            env: Arc::new(Env::stdlib()),
         };
         survey.ask(Question::default());
         Ok(survey)
@@ -194,6 +197,11 @@ impl Survey {
         self.settings = self.examples.iter().map(settings).collect();
         self.rows.clear();
         self.question = question;
+    }
+
+    /// The present question.
+    pub fn question(&self) -> &Question {
+        &self.question
     }
 
     /// The example files.
@@ -242,7 +250,10 @@ impl Survey {
         let mut images = BTreeSet::new();
         for spec in pods.iter().filter_map(|(pod, _)| pod_spec(&pod.object)) {
             for entry in entries(spec) {
-                images.extend(self.name(&entry.image, policy).flatten());
+                images.extend(
+                    self.image(&entry.image, policy)
+                        .and_then(|image| image.name),
+                );
             }
         }
         let incidents = self.question.incident.each(&images);
@@ -300,7 +311,7 @@ impl Survey {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let labels = self.cluster.namespaces.labels(namespace);
-        let asked = Asked::new(&request, &labels);
+        let asked = Asked::new(&request, &labels, &self.env);
         let is_chosen = self.question.choice.has(namespace);
         let selects = |example: &Example| {
             is_chosen
@@ -370,8 +381,7 @@ impl Survey {
             for answer in std::mem::take(&mut admission.answers) {
                 effect.add(answer, is_audit);
             }
-            let repaired = admission.object.as_ref().and_then(pod_spec);
-            effect.is_undone |= repaired.is_some_and(|spec| !is_always(spec));
+            effect.is_undone |= admission.is_undone();
             healthy.push(admission);
         }
         for (incident, ends) in incidents.iter().zip(before) {
@@ -392,6 +402,7 @@ impl Survey {
                 }
                 let again = self.admit_during(pod, policies, index, admission, incident, policy);
                 let admission_now = again.as_ref().unwrap_or(admission);
+                effect.is_undone |= admission_now.is_undone();
                 let end = if !is_made || admission_now.is_rejected {
                     End {
                         fate: crate::incident::Fate::Rejected,
@@ -538,13 +549,11 @@ impl Survey {
             .then(|| self.admit(sent, policies, own, Some(incident), policy))
     }
 
-    /// The normalised name of an image in its registry. `None` if it can't be parsed.
-    fn name(&mut self, image: &str, policy: &mut dyn Policy) -> Option<Option<String>> {
+    /// What this policy knows about an image in its registry. `None` if it can't be parsed.
+    fn image(&mut self, image: &str, policy: &mut dyn Policy) -> Option<Image> {
         // An image with a tag and a digest is gone with its tag.
         self.names.image(image, policy)?;
-        self.names
-            .image(&in_registry(image), policy)
-            .map(|image| image.name)
+        self.names.image(&in_registry(image), policy)
     }
 
     fn steps(
@@ -560,7 +569,7 @@ impl Survey {
             Moment::Meanwhile | Moment::Reboot => pod_spec(earlier).map(copies).unwrap_or_default(),
         };
         steps(spec, &on_node, &mut |image| {
-            let name = self.name(image, policy)?;
+            let name = self.image(image, policy)?.name;
             let is_everything = incident.what == crate::incident::What::Registries;
             Some(name.map_or(is_everything, |name| incident.takes(&name)))
         })
@@ -575,6 +584,14 @@ impl Survey {
         policy: &mut dyn Policy,
     ) -> End {
         end_of(&self.steps(incident, pod, earlier, policy))
+    }
+}
+
+impl Admission {
+    /// Whether the plugin `AlwaysPullImages` would change the returned Pod again.
+    fn is_undone(&self) -> bool {
+        let repaired = self.object.as_ref().and_then(pod_spec);
+        repaired.is_some_and(|spec| !is_always(spec))
     }
 }
 
