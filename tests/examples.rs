@@ -61,7 +61,7 @@ fn examples() -> Vec<Example> {
     files("examples", "yaml").into_iter().map(example).collect()
 }
 
-fn is_policy(manifest: &&Value) -> bool {
+fn is_policy(manifest: &Value) -> bool {
     manifest["kind"] == "ClusterAdmissionPolicy"
 }
 
@@ -69,7 +69,7 @@ fn is_policy(manifest: &&Value) -> bool {
 fn policies() -> Vec<Policy> {
     let mut policies = Vec::new();
     for example in examples() {
-        let mut manifests = example.manifests.iter().filter(is_policy);
+        let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
         let Some(manifest) = manifests.next() else {
             continue;
         };
@@ -134,11 +134,7 @@ fn each_example_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() 
 fn the_suggested_settings_are_valid() {
     let mut count = 0;
     for example in examples() {
-        if !example
-            .manifests
-            .iter()
-            .any(|manifest| is_policy(&manifest))
-        {
+        if !example.manifests.iter().any(is_policy) {
             continue;
         }
         let suggested = example
@@ -174,7 +170,7 @@ fn the_suggested_settings_are_valid() {
 fn each_header_answers_the_same_questions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for example in examples() {
-        let mut manifests = example.manifests.iter().filter(is_policy);
+        let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
         if !manifests.any(|manifest| conditions(&manifest["spec"]).all(|c| c != "false")) {
             continue;
         }
