@@ -199,12 +199,12 @@ fn each_header_answers_the_same_questions() {
                 "{name}: {incident}"
             );
         }
-        let seen = answer("Seen on a node").unwrap_or_else(|| panic!("{name}: not seen on a node"));
-        let test = fs::read_to_string(folder.join(seen)).unwrap_or_else(|e| panic!("{seen}: {e}"));
+        let path = answer("Cluster test").unwrap_or_else(|| panic!("{name}: no cluster test"));
+        let test = fs::read_to_string(folder.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
         let applies = test.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         assert!(
             applies.into_iter().any(|word| word == name),
-            "{seen} doesn't apply {name}"
+            "{path} doesn't apply {name}"
         );
     }
 }
