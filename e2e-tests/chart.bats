@@ -291,6 +291,7 @@ spec.module=x|'/spec': additional properties 'module' not allowed
 example=audit --set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["CREATE"]}]|spec.rules: audit is an audit or a second policy
 example=multi-tenant-second --set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["CREATE"]}]|spec.rules: multi-tenant-second is an audit or a second policy
 example=multi-tenant --set-json spec.matchConditions=[{"name":"image-changes","expression":"true"}]|spec.matchConditions: there is a condition image-changes already
+--set-json spec.matchConditions=[{"name":"a","expression":"true"},{"name":"a","expression":"false"}]|spec.matchConditions: there is a condition a already
 policyServer.replicaCount=0|'/policyServer/replicaCount': minimum: got 0, want 1
 policyServer.name=$long|policyServer.name: $long can't name a PolicyServer: write at most 38 lower-case letters, digits and - (it has 39;
 policyServer.name=a.b|policyServer.name: a.b can't name a PolicyServer
