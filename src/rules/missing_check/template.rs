@@ -27,7 +27,7 @@ pub(super) fn from_template(
     if last_named.is_none() && names_any && !mounts.is_empty() {
         return Err(WhyNot::NoneBefore);
     }
-    let entry = last_named.and_then(|place| place.entry);
+    let entry = last_named.map(|place| place.entry.value);
     let mounts_before = entry.map_or(&[][..], |entry| lenient_list(entry, "volumeMounts"));
     let devices = template.volume_devices.as_deref().unwrap_or_default();
     let mounted = mounts.iter().map(|mount| &*mount.name);
