@@ -61,15 +61,12 @@ impl<'o> Examination<'o> {
         for list in List::ALL {
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 if let Some(source) = list.source(value)? {
-                    entries.push(Entry::read(list, index, value, source)?);
+                    entries.push(Entry::read(list, index, value, source, settings)?);
                 }
             }
         }
         let operation = request.operation;
-        let stored = match operation.is_before_start() {
-            true => BTreeMap::new(),
-            false => stored_images(request),
-        };
+        let stored = stored_images(request);
         let places = places(entries, settings, |entry| {
             let image = stored.get(&(entry.list, entry.name)).copied();
             (image, is_examined(operation, entry, image))

@@ -61,7 +61,7 @@ pub(super) fn changes<'e>(examination: &'e Examination<'_>) -> Vec<Change<'e>> {
                 path: list.path(spec, index),
                 container: &check.name,
                 from: None,
-                to: list.members(&check.name, &check.image, policy).into(),
+                to: list.entry(&check.name, &check.image, policy).into(),
                 rule: Rule::MissingCheck,
             };
             changes.push((*list, index, change));

@@ -9,7 +9,7 @@ use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, Wrong};
 use crate::pod::List;
-use crate::settings::ForImage;
+use crate::settings::{ForImage, Settings};
 use crate::shown::shown;
 
 /// An entry of a Pod spec that holds an image reference, as it came in.
@@ -30,6 +30,10 @@ pub(crate) struct Entry<'o> {
     pub(crate) policy: PullPolicy,
     /// Whether a pull policy is set.
     pub(crate) sets_policy: bool,
+    /// What the settings say about this image.
+    pub(crate) settings: ForImage<'o>,
+    /// Whether the settings exempt it, by its name or its image.
+    pub(super) is_exempt: bool,
 }
 
 /// A place: what came in, what it is in its Pod, and what it should be.
@@ -42,8 +46,6 @@ pub(crate) struct Place<'o> {
     pub(crate) start: Start,
     /// The indexes of the containers that mount the volume, exempt or not, in ascending order.
     pub(crate) mounted_by: Vec<usize>,
-    /// What the settings say about this image.
-    pub(crate) settings: ForImage<'o>,
     /// At UPDATE, the image of this container in the stored object.
     pub(crate) stored_image: Option<&'o str>,
     /// Whether the rules examine it. At UPDATE, only if the place or its image is new.
@@ -96,6 +98,7 @@ impl<'o> Entry<'o> {
         index: usize,
         value: &'o Value,
         source: &'o Value,
+        settings: &'o Settings,
     ) -> Result<Self, Wrong<'o>> {
         let name = json::string(value, "name")?.ok_or(Wrong::lacks(value, "name"))?;
         let (restart_policy, volumes) = match list {
@@ -110,6 +113,10 @@ impl<'o> Entry<'o> {
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
+        let for_image = reference.map(|image| settings.for_image(&image));
+        let for_image = for_image.unwrap_or_default();
+        let mut exempt = settings.exempt.containers.iter();
+        let is_exempt = for_image.is_exempt || exempt.any(|pattern| pattern.matches(name));
         Ok(Self {
             list,
             index,
@@ -121,12 +128,19 @@ impl<'o> Entry<'o> {
             reference,
             policy: policy.unwrap_or(server_default),
             sets_policy: policy.is_some(),
+            settings: for_image,
+            is_exempt,
         })
     }
 
     /// Whether it is an init container that ends before the next container starts.
     pub(super) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
+    }
+
+    /// Whether it is an app container that is not exempt.
+    pub(super) fn is_app(&self) -> bool {
+        self.list == List::Containers && !self.is_exempt
     }
 
     /// The path of the entry, e.g. `spec.containers[0]`. `spec` is the path of the Pod spec.
@@ -163,7 +177,7 @@ impl Place<'_> {
 
     /// Whether it is an app container that is not exempt.
     pub(crate) fn is_app(&self) -> bool {
-        self.entry.list == List::Containers && self.role != Role::Exempt
+        self.entry.is_app()
     }
 
     /// Whether it is an init container that ends before the next container starts.

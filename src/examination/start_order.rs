@@ -83,14 +83,14 @@ impl Start {
 }
 
 /// The indexes of the init containers and app containers that mount each volume, in their order.
-pub(super) fn mounters<'o>(entries: &[Entry<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
-    let mut mounters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+pub(super) fn mounters<'o>(entries: &[Entry<'o>]) -> BTreeMap<(List, &'o str), Vec<usize>> {
+    let mut mounters: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, entry) in entries.iter().enumerate() {
         if entry.list == List::EphemeralContainers {
             continue;
         }
         for volume in &entry.volumes {
-            let containers = mounters.entry(volume).or_default();
+            let containers = mounters.entry((List::Volumes, *volume)).or_default();
             // A container may mount a volume several times.
             if containers.last() != Some(&index) {
                 containers.push(index);
@@ -100,9 +100,9 @@ pub(super) fn mounters<'o>(entries: &[Entry<'o>]) -> BTreeMap<&'o str, Vec<usize
     mounters
 }
 
-/// When an entry is pulled. `mounted_by` has the containers that mount a volume, and `apps` counts
-/// the app containers that are not exempt: those of `mounted_by`, and all.
-pub(super) fn start(entry: &Entry<'_>, mounted_by: &[&Entry<'_>], apps: (usize, usize)) -> Start {
+/// When an entry is pulled. `mounted_by` has the containers that mount a volume, and `apps` is the
+/// number of app containers that are not exempt.
+pub(super) fn start(entry: &Entry<'_>, mounted_by: &[&Entry<'_>], apps: usize) -> Start {
     match (entry.list, mounted_by.first()) {
         (List::InitContainers, _) => Start::Init(entry.index),
         (List::Containers, _) => Start::App,
@@ -111,7 +111,7 @@ pub(super) fn start(entry: &Entry<'_>, mounted_by: &[&Entry<'_>], apps: (usize, 
             Start::VolumeOfInit(first.index)
         }
         (List::Volumes, Some(_)) => Start::VolumeOfApps {
-            is_on_every_app: apps.0 == apps.1,
+            is_on_every_app: mounted_by.iter().filter(|entry| entry.is_app()).count() == apps,
         },
     }
 }

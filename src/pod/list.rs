@@ -1,6 +1,6 @@
 //! The lists of a Pod spec whose entries hold image references.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::json::{Wrong, member};
 
@@ -55,21 +55,14 @@ impl List {
     }
 
     /// The key of the image, in the object that has it.
-    pub(crate) const fn image_key(self) -> &'static str {
-        match self {
-            Self::InitContainers | Self::Containers | Self::EphemeralContainers => "image",
-            Self::Volumes => "reference",
-        }
+    pub(crate) fn image_key(self) -> &'static str {
+        self.source_key().map_or("image", |_| "reference")
     }
 
     /// The key of the pull policy, in the object that has it.
-    pub(crate) const fn policy_key(self) -> &'static str {
-        match self {
-            Self::InitContainers | Self::Containers | Self::EphemeralContainers => {
-                "imagePullPolicy"
-            }
-            Self::Volumes => "pullPolicy",
-        }
+    pub(crate) fn policy_key(self) -> &'static str {
+        self.source_key()
+            .map_or("imagePullPolicy", |_| "pullPolicy")
     }
 
     /// The object of an entry that has the image and the pull policy. None if the entry has no
@@ -91,15 +84,14 @@ impl List {
     }
 
     /// The members of a new entry: its name, its image and its pull policy.
-    pub(crate) fn members(self, name: &str, image: &str, policy: &str) -> Map<String, Value> {
-        let mut source = Map::new();
-        source.insert(self.image_key().to_owned(), image.into());
-        source.insert(self.policy_key().to_owned(), policy.into());
-        let mut members = match self.source_key() {
-            Some(key) => Map::from_iter([(key.to_owned(), json!(source))]),
-            None => source,
-        };
-        members.insert("name".to_owned(), name.into());
-        members
+    pub(crate) fn entry(self, name: &str, image: &str, policy: &str) -> Map<String, Value> {
+        let members = [(self.image_key(), image), (self.policy_key(), policy)];
+        let members = members.map(|(key, text)| (key.to_owned(), text.into()));
+        let mut entry = Map::from_iter(members);
+        if let Some(key) = self.source_key() {
+            entry = Map::from_iter([(key.to_owned(), entry.into())]);
+        }
+        entry.insert("name".to_owned(), name.into());
+        entry
     }
 }

@@ -48,7 +48,7 @@ struct Disallowed<'o> {
 /// `forbidAlways`, so the one list can hold the exceptions of the other.
 fn disallowed<'o>(place: &Place<'o>, may_set: bool) -> Option<Disallowed<'o>> {
     use PullPolicy::{Always, IfNotPresent, Never};
-    let settings = place.settings;
+    let settings = place.entry.settings;
     let (setting, pattern, allowed) = match (
         place.policy.now,
         settings.require_always,

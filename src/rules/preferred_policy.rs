@@ -19,8 +19,8 @@ pub(super) fn raise(examination: &mut Examination<'_>) {
         if place.takes_part()
             && can_change
             && place.policy.now == PullPolicy::IfNotPresent
-            && place.settings.forbid_always.is_none()
-            && let Some(pattern) = place.settings.prefer_always
+            && place.entry.settings.forbid_always.is_none()
+            && let Some(pattern) = place.entry.settings.prefer_always
         {
             place.set_policy(PullPolicy::Always, Rule::PreferredPolicy);
             let subject = Subject::PullPolicy(Some(PullPolicy::Always));

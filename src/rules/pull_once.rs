@@ -38,7 +38,7 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
                 && place.start.moment() >= Some(pulled)
                 && !place.is_check()
                 && place.entry.list != List::Volumes
-                && place.settings.require_always.is_none()
+                && place.entry.settings.require_always.is_none()
             {
                 place.set_policy(PullPolicy::IfNotPresent, Rule::PullOnce);
             }

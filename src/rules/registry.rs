@@ -76,7 +76,7 @@ fn images<'o>(examination: &Examination<'o>, lookup: Lookup) -> Vec<Image<'o>> {
                 continue;
             };
             let is_asked =
-                place.entry.list == list && place.takes_part() && place.settings.is_looked_up;
+                place.entry.list == list && place.takes_part() && place.entry.settings.is_looked_up;
             // `Verify` asks for digests too, because a registry may have deleted them.
             if !is_asked || (lookup.pins() && reference.digest().is_some()) {
                 continue;
@@ -138,7 +138,7 @@ fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
             continue;
         };
         let pinned = [&*place.same_image(), "@", digest].concat();
-        let policy = match place.settings.require_always {
+        let policy = match place.entry.settings.require_always {
             _ if place.policy.now == PullPolicy::Never => PullPolicy::Never,
             Some(_) => PullPolicy::Always,
             None => PullPolicy::IfNotPresent,

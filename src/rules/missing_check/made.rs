@@ -79,9 +79,9 @@ impl Made {
 
     /// The entry of a check.
     pub(super) fn entry(&self, check: &Check) -> Value {
-        let mut entry = self.fields.clone();
         let policy = check.policy.as_str();
-        entry.extend(self.list.members(&check.name, &check.image, policy));
+        let mut entry = self.fields.clone();
+        entry.extend(self.list.entry(&check.name, &check.image, policy));
         entry.into()
     }
 }

@@ -54,7 +54,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
     for index in places {
         if let Some(place) = examination.places.get_mut(*index)
             && place.policy.now == PullPolicy::Always
-            && place.settings.require_always.is_none()
+            && place.entry.settings.require_always.is_none()
         {
             place.set_policy(PullPolicy::IfNotPresent, Rule::Registry);
             done = Action::UseCached;

@@ -17,7 +17,7 @@ pub(in crate::rules) fn restore(examination: &mut Examination<'_>) {
     for (index, place) in examination.places.iter_mut().enumerate() {
         if let Some(stored) = place.stored_image
             && place.takes_part()
-            && place.settings.is_looked_up
+            && place.entry.settings.is_looked_up
             && has_lost_digest(place, stored)
         {
             place.set_image(stored.to_owned(), Rule::Registry);
