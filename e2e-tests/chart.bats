@@ -147,6 +147,8 @@ every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resourc
 .spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]
 every-pod|--set-json spec.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"],"operations":["*"]}]|\
 .spec += {rules: [{apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["*"]}], mutating: false}
+every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["*"],"operations":["CREATE"]}]|\
+.spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
 every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/ephemeralcontainers"],"operations":["UPDATE"]}]|\
 .spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods/ephemeralcontainers"], operations: ["UPDATE"]}]
 every-pod|--set-json spec.matchConditions=[{"name":"a","expression":"true"}]|.spec.matchConditions = [{name: "a", expression: "true"}]
@@ -170,7 +172,7 @@ tekton|settings.mode=Fix|.spec.settings.mode = "Fix" | .spec.mutating = true
 tekton|settings.mode=null|del(.spec.settings.mode) | .spec.mutating = true
 agent-stack-k8s-fail-fast|settings.mode=Reject|.spec.settings.mode = "Reject"
 agent-stack-k8s|settings.images.preferAlways={*}|.spec.settings.images.preferAlways = ["*"]
-agent-stack-k8s|settings.exempt.images={a/b}|.spec.settings.exempt.images = ["a/b"]
+agent-stack-k8s|settings.exempt.images={a/b,ghcr.io/*-RC*}|.spec.settings.exempt.images = ["a/b", "ghcr.io/*-RC*"]
 agent-stack-k8s|--set-json settings.exempt.images=[]|.spec.settings.exempt.images = []
 agent-stack-k8s|settings.imageChecks.template.resources.limits.cpu=1,settings.imageChecks.template.resources.requests.memory=1048576|\
 .spec.settings.imageChecks.template.resources |= (.limits.cpu = 1 | .requests.memory = 1048576)
@@ -289,6 +291,7 @@ spec.module=x|'/spec': additional properties 'module' not allowed
 example=audit --set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["CREATE"]}]|spec.rules: audit is an audit or a second policy
 example=multi-tenant-second --set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["CREATE"]}]|spec.rules: multi-tenant-second is an audit or a second policy
 example=multi-tenant --set-json spec.matchConditions=[{"name":"image-changes","expression":"true"}]|spec.matchConditions: there is a condition image-changes already
+--set-json spec.matchConditions=[{"name":"a","expression":"true"},{"name":"a","expression":"false"}]|spec.matchConditions: there is a condition a already
 policyServer.replicaCount=0|'/policyServer/replicaCount': minimum: got 0, want 1
 policyServer.name=$long|policyServer.name: $long can't name a PolicyServer: write at most 38 lower-case letters, digits and - (it has 39;
 policyServer.name=a.b|policyServer.name: a.b can't name a PolicyServer
@@ -416,7 +419,10 @@ air-gapped|$only|namespaces.exclude={a}|multi-tenant must not
 air-gapped|$only|namespaces.only={c}|
 air-gapped|$only|namespaces.only={b,c}|multi-tenant must not
 air-gapped|$team|namespaces.matchLabels.team=a|
+air-gapped|$team|--set-json namespaces.matchExpressions=[{"key":"team","operator":"Exists"}]|
 air-gapped|$team|objects.matchLabels.team=a|multi-tenant must not
+air-gapped|.spec.objectSelector.matchLabels.app = "web"|objects.matchLabels.app=other|
+air-gapped|.spec.objectSelector.matchLabels.app = "web"|objects.matchLabels.app=web|multi-tenant must not
 air-gapped|.spec.objectSelector.matchExpressions += [{key: "app", operator: "NotIn", values: ["web"]}]|objects.matchLabels.app=web|
 ROWS
 }

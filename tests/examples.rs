@@ -61,7 +61,7 @@ fn examples() -> Vec<Example> {
     files("examples", "yaml").into_iter().map(example).collect()
 }
 
-fn is_policy(manifest: &&Value) -> bool {
+fn is_policy(manifest: &Value) -> bool {
     manifest["kind"] == "ClusterAdmissionPolicy"
 }
 
@@ -69,7 +69,7 @@ fn is_policy(manifest: &&Value) -> bool {
 fn policies() -> Vec<Policy> {
     let mut policies = Vec::new();
     for example in examples() {
-        let mut manifests = example.manifests.iter().filter(is_policy);
+        let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
         let Some(manifest) = manifests.next() else {
             continue;
         };
@@ -134,11 +134,7 @@ fn each_example_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() 
 fn the_suggested_settings_are_valid() {
     let mut count = 0;
     for example in examples() {
-        if !example
-            .manifests
-            .iter()
-            .any(|manifest| is_policy(&manifest))
-        {
+        if !example.manifests.iter().any(is_policy) {
             continue;
         }
         let suggested = example
@@ -174,7 +170,7 @@ fn the_suggested_settings_are_valid() {
 fn each_header_answers_the_same_questions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for example in examples() {
-        let mut manifests = example.manifests.iter().filter(is_policy);
+        let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
         if !manifests.any(|manifest| conditions(&manifest["spec"]).all(|c| c != "false")) {
             continue;
         }
@@ -203,12 +199,12 @@ fn each_header_answers_the_same_questions() {
                 "{name}: {incident}"
             );
         }
-        let seen = answer("Seen on a node").unwrap_or_else(|| panic!("{name}: not seen on a node"));
-        let test = fs::read_to_string(folder.join(seen)).unwrap_or_else(|e| panic!("{seen}: {e}"));
+        let path = answer("Cluster test").unwrap_or_else(|| panic!("{name}: no cluster test"));
+        let test = fs::read_to_string(folder.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
         let applies = test.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         assert!(
             applies.into_iter().any(|word| word == name),
-            "{seen} doesn't apply {name}"
+            "{path} doesn't apply {name}"
         );
     }
 }

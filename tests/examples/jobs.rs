@@ -1,4 +1,4 @@
-//! jobs.yaml: which Pods, Jobs and CronJobs it selects, what it does without lookups, and the files
+//! jobs.yaml: which Pods, Jobs and `CronJobs` it selects, what it does without lookups, and the files
 //! beside it that are no policies.
 
 use std::fs;
