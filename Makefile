@@ -185,6 +185,7 @@ site-build: setup-site annotated-policy.wasm tools ## Build the playground into 
 
 .PHONY: chart
 chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
+	@echo "Packing the chart. The first time, its schema is compiled, which takes a minute."
 	@mkdir -p "$(TARGET_DIR)"
 	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
 	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .

@@ -19,7 +19,7 @@ setup_file() {
   start web python3 -u -m http.server --bind 127.0.0.1 --directory "$WEB" 0
   SITE=http://127.0.0.1:$(port_of web 's/.* port \([0-9]*\) .*/\1/p')
 
-  git ls-files -z | xargs -0 cp --parents -t "$COPY"
+  git ls-files -z -- ':!test_data' ':!e2e-tests/cluster' ':!e2e-tests/rows' ':!site/tests' | xargs -0 cp --parents -t "$COPY"
   cd "$COPY" || return
   grep -rlE 'ghcr\.io|consistent-pull-policy\.github\.io|github\.com/consistent-pull-policy' . --exclude-dir=site | xargs sed -i -E "
     s#ghcr\.io(/consistent-pull-policy|\$)#$REGISTRY\1#g
@@ -38,16 +38,21 @@ setup_file() {
 
   tag 0.1.0
   workflow v0.1.0
+  # What an operator has written for 0.1.0.
+  printf '%s\n' 'example: agent-stack-k8s' 'settings: {images: {preferAlways: [nginx]}}' >values.yaml
 }
 
 teardown_file() { stop_servers; }
 
-setup() { is_registry "$REGISTRY" || start_again; }
+# A server ends with the test that has started it, and a test stops the registry. So each test starts it.
+setup() {
+  stop registry
+  start_again
+}
 
-# Starts the registry again, after a test has stopped it.
 start_again() {
   start registry env -i PATH="$PATH" docker-registry serve "$BATS_FILE_TMPDIR/registry/config.yml"
-  until is_registry "$REGISTRY"; do sleep 0.02; done
+  until is_registry "$REGISTRY" 2>/dev/null; do sleep 0.02; done
 }
 
 # in_copy COMMAND...: runs a command in the copy, or in the clone of a job.
@@ -73,9 +78,12 @@ programs() {
 folder=$WEB/github/releases/download/${3:-}
 case "$1 $2" in
   "attestation verify")
-    digest=${3##*@}
-    [[ $3 == oci://*@* ]] || digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1)
-    [[ $3 != oci://* || $3 == *@* ]] || digest=$(published "${3#oci://}")
+    [[ $3 != --repo ]] || set -- "$1" "$2" "$5"
+    case $3 in
+      oci://*@*) digest=${3#*@} ;;
+      oci://*) digest=$(published "${3#oci://}") ;;
+      *) digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1) ;;
+    esac
     grep -qxF "$digest" "$STATE/attested" ;;
   "release view") [[ -e $folder ]] && echo false ;;
   "release create")
@@ -305,7 +313,6 @@ available() {
 }
 
 @test "0.1.0 is installed from the registry and from the repository, with the module that was signed" {
-  printf '%s\n' 'example: agent-stack-k8s' 'settings: {images: {preferAlways: [nginx]}}' >"$COPY/values.yaml"
   available 0.1.0
 }
 
@@ -431,9 +438,10 @@ docs/install.md|5s/^/Once 0.1.0 is out, this works./|still to come
 docs/verify.md|3s/$/ As long as there is no release, build it./|still to come
 questions-ui.yml|1s/$/ After the first release, this works./|still to come
 metadata.yml|s/^  io.kubewarden.policy.description: .*/& (unreleased)/|still to come
-docs/operations.md|s#^helm install pull-policy .*#helm install pull-policy ./consistent-pull-policy-0.1.0.tgz \#|this command needs a clone
+docs/operations.md|s#^helm install pull-policy .*#helm install pull-policy ./consistent-pull-policy-0.1.0.tgz#|this command needs a clone
 docs/install.md|s#^helm upgrade pull-policy .*#make chart#|this command needs a clone
 docs/install.md|s/--version 0.1.0/--version 0.0.9/|does not end with 0.1.0
+docs/verify.md|s#^helm pull consistent-pull-policy --version 0.1.0#helm pull consistent-pull-policy --version 0.0.9#|does not end with 0.1.0
 docs/verify.md|s#refs/tags/v0.1.0#refs/tags/v0.0.9#|does not end with 0.1.0
 metadata.yml|s/release.tag: v0.1.0/release.tag: v0.0.9/|does not end with 0.1.0
 metadata.yml|s/"CREATE"/"DELETE"/|no example registers pods DELETE
