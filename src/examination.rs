@@ -121,7 +121,7 @@ impl<'o> Examination<'o> {
     /// index in `places`.
     pub(crate) fn first_init(&self) -> Option<(usize, &Place<'o>)> {
         let mut places = self.places.iter().enumerate();
-        places.find(|(_, place)| place.ends() && place.role != Role::Exempt)
+        places.find(|(_, place)| place.entry.ends() && place.role != Role::Exempt)
     }
 
     /// The name of the container that waits while the image of this place can't be pulled, as a
@@ -149,16 +149,13 @@ impl<'o> Examination<'o> {
 /// init containers and app containers with another image than the stored one, and at UPDATE of
 /// `ephemeralcontainers`, the new ephemeral containers.
 fn is_examined(operation: Operation, entry: &Entry<'_>, stored_image: Option<&str>) -> bool {
-    match (operation, entry.list) {
-        (Operation::PodCreate | Operation::Template, _) => true,
-        (Operation::PodUpdate, List::InitContainers | List::Containers) => {
-            stored_image != Some(entry.image)
+    let is_of = |lists: &[List]| lists.contains(&entry.list);
+    match operation {
+        Operation::PodCreate | Operation::Template => true,
+        Operation::PodUpdate => {
+            is_of(&[List::InitContainers, List::Containers]) && stored_image != Some(entry.image)
         }
-        (Operation::EphemeralUpdate, List::EphemeralContainers) => stored_image.is_none(),
-        (Operation::PodUpdate, List::EphemeralContainers | List::Volumes)
-        | (Operation::EphemeralUpdate, List::InitContainers | List::Containers | List::Volumes) => {
-            false
-        }
+        Operation::EphemeralUpdate => is_of(&[List::EphemeralContainers]) && stored_image.is_none(),
     }
 }
 
@@ -172,8 +169,7 @@ fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str
     for list in List::ALL {
         for container in lenient_list(spec, list.name()) {
             if let Some(name) = lenient_string(container, "name") {
-                let source = list.source(container).ok().flatten();
-                let image = source.and_then(|source| lenient_string(source, list.image_key()));
+                let image = lenient_string(container, list.image_key());
                 images.insert((list, name), image.unwrap_or_default());
             }
         }

@@ -134,12 +134,12 @@ impl<'o> Entry<'o> {
     }
 
     /// Whether it is an init container that ends before the next container starts.
-    pub(super) fn ends(&self) -> bool {
+    pub(crate) fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
     /// Whether it is an app container that is not exempt.
-    pub(super) fn is_app(&self) -> bool {
+    pub(crate) fn is_app(&self) -> bool {
         self.list == List::Containers && !self.is_exempt
     }
 
@@ -173,16 +173,6 @@ impl Place<'_> {
     /// Whether it is an image check.
     pub(crate) fn is_check(&self) -> bool {
         self.role == Role::Check
-    }
-
-    /// Whether it is an app container that is not exempt.
-    pub(crate) fn is_app(&self) -> bool {
-        self.entry.is_app()
-    }
-
-    /// Whether it is an init container that ends before the next container starts.
-    pub(crate) fn ends(&self) -> bool {
-        self.entry.ends()
     }
 
     /// The image now, in the form in which images are compared: `:latest` is added to a reference

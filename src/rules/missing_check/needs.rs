@@ -112,6 +112,6 @@ impl<'e, 'o> Needs<'e, 'o> {
 pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
     places
-        .filter(|(_, place)| place.is_app())
+        .filter(|(_, place)| place.entry.is_app())
         .map(|(index, _)| index)
 }
