@@ -359,6 +359,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     "$(jq --sort-keys 'del(.spec.module)' <<<"$newer")"
   same 'preferAlways' '["nginx"]' "$(jq --compact-output .spec.settings.images.preferAlways <<<"$newer")"
   same older "$older" "$(acts 0.1.0)"
+  empty 'texts of 0.2.0 that name 0.1.0' "$(in_copy git grep -nF 0.1.0 v0.2.0 -- README.md docs examples chart metadata.yml artifacthub-pkg.yml)"
   # The files of GitHub's release are those of the registry.
   index=$(<"$WEB/pages/charts/index.yaml")
   same versions '["0.2.0","0.1.0"]' "$(gojq --yaml-input --compact-output '[.entries[][].version]' <<<"$index")"
@@ -379,8 +380,8 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     same "package, $version" "$(git -C "$origin" show "v$version:artifacthub-pkg.yml")" "$(git -C "$origin" show "artifacthub:$version/artifacthub-pkg.yml")"
     git -C "$origin" show "artifacthub:$version/README.md" >"$BATS_TEST_TMPDIR/README.md"
     empty 'relative links' "$(grep --only-matching --extended-regexp '\]\([^:)]*\)' "$BATS_TEST_TMPDIR/README.md" || true)"
-    picture=$(sed -n "s#^!\[.*\]($SITE/github/v$version/\(.*\))#\1#p" "$BATS_TEST_TMPDIR/README.md")
-    git -C "$origin" cat-file -e "v$version:${picture:?}"
+    pictures=$(sed -n "s#^!\\[.*\\]($SITE/github/v$version/\\(.*\\))#\\1#p" "$BATS_TEST_TMPDIR/README.md")
+    for picture in ${pictures:?}; do git -C "$origin" cat-file -e "v$version:$picture"; done
   done
   same commits 2 "$(git -C "$origin" rev-list --count artifacthub)"
 }

@@ -291,9 +291,9 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
 
 @test "Change and upgrade, and go back, while Pods are created: none is refused" {
   local tag
-  module v0.2.0
+  module v99.0.0
   creations "$BATS_TEST_TMPDIR/creations" 3>&- &
-  for tag in v0.2.0 v0.1.0; do
+  for tag in v99.0.0 v0.1.0; do
     change module.tag=$tag
     page "When new settings act"
     [[ $(kubectl get "$policy" --output jsonpath='{.spec.module}') == *:$tag ]]

@@ -14,6 +14,8 @@ old=$(version)
 sed -i "0,/^version *=/s/^version *=.*/version = \"$1\"/" Cargo.toml
 cargo update --quiet --offline --workspace
 git grep -lE "($names_version)${old//./\\.}" -- "${texts[@]}" | xargs --no-run-if-empty sed -i -E "s#($names_version)${old//./\\.}#\1$1#g"
+# Tests of the chart name what it renders.
+git grep -lF "$old" -- e2e-tests/chart.bats e2e-tests/cluster/operations.bats | xargs --no-run-if-empty sed -i "s/${old//./\\.}/$1/g"
 sed -i "s/^## \[Unreleased\]$/## [$1] - $(date -u +%F)/" CHANGELOG.md
 sed -i "/^$before_begin$/,/^$before_end$/d" README.md
 hack/artifacthub-pkg.sh
