@@ -1,25 +1,26 @@
 //! Patterns for images: globs for normalised names.
 //!
-//! A pattern that is nearly always a mistake is an error, because it would have no effect and its
-//! author might not notice. The error says what to write instead.
+//! A pattern that no image can match is an error, because it would have no effect and its author
+//! might not notice.
 
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::Reference;
-use super::reference::is_path_component;
-use super::registry_host::{DOCKER_HUB, comparable, is_host, split_port, split_registry};
+use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.
 const OFFICIAL: &str = "docker.io/library/";
-
-/// The form of a pattern without wildcards.
-const FORM: &str = "registry/repository or registry/repository:tag";
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
 /// any run of characters, `?` is any one character. A pattern without a registry is completed like
 /// an image: `nginx` is `docker.io/library/nginx`, and `buildkite/*` is `docker.io/buildkite/*`. An
 /// official image of Docker Hub has its names with and without `library/`. A digest doesn't count.
+///
+/// Legal is what would be a [`Reference`] without a digest if each wildcard were a letter, a digit,
+/// or, for a `*`, also the end of a repository with the start of its tag. Two more rules: beside a
+/// wildcard, a host has lower case, and its port doesn't begin with 0. A registry alone, such as
+/// `localhost`, is refused, because it nearly always means `localhost/*`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -110,33 +111,67 @@ impl TryFrom<String> for Pattern {
 
     /// The error says what is wrong with the pattern, and what to write.
     fn try_from(written: String) -> Result<Self, String> {
-        if let Some(mistake) = mistake(&written) {
-            return Err(format!("{written} {mistake}"));
+        let pattern = Self::read(written);
+        let written = pattern.as_str();
+        let registry = [written, "/*"].concat();
+        if is_registry_alone(written) && Self::try_from(registry.clone()).is_ok() {
+            return Err(format!(
+                "{written} names a registry and no image: write {registry}"
+            ));
         }
+        pattern.problem().map_or(Ok(()), |problem| {
+            Err(format!(
+                "{written} matches no image, because {problem}: write registry/repository or \
+                 registry/repository:tag, with wildcards (patterns are globs, one an entry)"
+            ))
+        })?;
+        Ok(pattern)
+    }
+}
+
+impl Pattern {
+    fn read(written: String) -> Self {
         let (host, rest) = split_at_slash(&written);
         let has_host_globs = !rest.is_empty() && has_wildcard(host) && host.contains(['.', ':']);
         if !has_host_globs {
             let rest = WildMatch::new(&completed(&written));
-            return Ok(Self {
+            return Self {
                 hosts: Vec::new(),
                 is_https_port: false,
                 rest,
                 written,
-            });
+            };
         }
-        // Upper case beside a wildcard is a mistake, so only the port changes.
+        // No legal host has upper case beside a wildcard, so only the port changes.
         let form = comparable(host);
         let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
         let forms = [Some(&*form), form.strip_suffix(":*")]
             .into_iter()
             .flatten();
         let hosts = forms.map(WildMatch::new).collect();
-        Ok(Self {
+        Self {
             hosts,
             is_https_port,
             rest: WildMatch::new(rest),
             written,
-        })
+        }
+    }
+
+    /// Why no image matches, as a clause.
+    fn problem(&self) -> Option<&'static str> {
+        if self.written.contains('@') {
+            return Some("a digest doesn't count");
+        }
+        let sample = sample(&self.written);
+        let image = match Reference::parse(&sample) {
+            Ok(image) => image,
+            Err(invalid) => return Some(invalid.problem()),
+        };
+        let (host, rest) = split_at_slash(&self.written);
+        let has_upper_case = host.bytes().any(|byte| byte.is_ascii_uppercase());
+        let is_wrong_host = !rest.is_empty() && has_wildcard(host) && has_upper_case;
+        (is_wrong_host || !self.matches(&Names::of(&image)))
+            .then_some("beside a wildcard its host has upper case, or a port that begins with 0")
     }
 }
 
@@ -156,52 +191,15 @@ fn completed(written: &str) -> String {
     [&comparable(registry), "/", namespace, rest].concat()
 }
 
-/// What is wrong with a pattern that is nearly always a mistake, and what to write: the end of a
-/// sentence that begins with the pattern.
-fn mistake(written: &str) -> Option<String> {
-    let (host, rest) = match written.split_once('/') {
-        Some((host, rest)) => (host, rest),
-        None => ("", written),
+/// An image that a legal pattern matches: with a `1` in place of each wildcard. The first `*` of the
+/// last part stands also for the start of a tag, unless a colon comes with it.
+fn sample(written: &str) -> String {
+    let (parts, last) = written.split_at(written.rfind('/').unwrap_or(0));
+    let sample = match last.split_once('*') {
+        Some((before, after)) if !last.contains(':') => [parts, before, "1:1", after].concat(),
+        _ => written.to_owned(),
     };
-    let repository = without_tag(rest);
-    let has_upper_case = |text: &str| text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let write = |problem: &str, instead: &str| Some(format!("{problem}: write {instead}"));
-    if written.contains(char::is_whitespace) {
-        write(
-            "has white space",
-            &written.split_whitespace().collect::<String>(),
-        )
-    } else if let Some((name, _)) = written.split_once('@') {
-        write("has a digest, which doesn't count", name)
-    } else if let Some((_, name)) = written.split_once("://") {
-        write("has a URL scheme", name)
-    } else if written.contains("//") {
-        write("has an empty part", &written.replace("//", "/"))
-    } else if written.starts_with(['/', ':']) {
-        write("begins with a slash or a colon", &["*", written].concat())
-    } else if written.ends_with(['/', ':']) {
-        write("ends with a slash or a colon", &[written, "*"].concat())
-    } else if written.contains("/:") || written.contains(":/") {
-        write("has an empty part", FORM)
-    } else if is_registry_alone(written) {
-        write("names a registry and no image", &[written, "/*"].concat())
-    } else if rest.len() < written.len()
-        && !has_wildcard(host)
-        && !is_host(host)
-        && !is_path_component(host)
-    {
-        write(
-            "begins with neither a host nor a part of a repository",
-            FORM,
-        )
-    } else if has_upper_case(repository) || (has_wildcard(host) && has_upper_case(host)) {
-        write(
-            "has upper case in its repository or beside a wildcard",
-            &written.to_ascii_lowercase(),
-        )
-    } else {
-        None
-    }
+    sample.replace(['*', '?'], "1")
 }
 
 /// Whether a text without a slash starts like a registry, with or without a port.

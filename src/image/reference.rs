@@ -299,7 +299,7 @@ fn is_path(text: &str) -> bool {
 
 /// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
 /// `_`, `__` or any number of `-`.
-pub(super) fn is_path_component(text: &str) -> bool {
+fn is_path_component(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_separator =
         |part: &str| matches!(part, "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');

@@ -63,7 +63,7 @@ impl Failure {
 
     /// A lookup of this image that failed, with the host's error text.
     pub(super) fn read(text: &str, image: Reference<'_>) -> Self {
-        let (cause, status) = read(text);
+        let (cause, status) = read(text, image);
         Self {
             status,
             ..Self::new(cause, image)
@@ -158,40 +158,45 @@ impl Failure {
 }
 
 /// Reads the text after a phrase: the cause, and the HTTP status.
-type Reader = fn(&str) -> (Cause, Option<u16>);
+type Reader = fn(&str, Reference<'_>) -> (Cause, Option<u16>);
 
 /// The phrases that decide the cause. Source: the errors of `oci-client` 0.17 and 0.18, and of
-/// Kubewarden's policy-evaluator 0.32.
+/// Kubewarden's policy-evaluator. Up to Kubewarden 1.37 the text repeats itself on lines of its
+/// own. From 1.38 on it repeats itself in the same line (`cache_return.rs` prints the error with
+/// `{e:#}`). Both repeat the URL with the name of the image, which has no spaces, so it holds no
+/// phrase.
 const PHRASES: [(&str, Reader); 7] = [
-    ("has not been granted access", |_| (Cause::NotGranted, None)),
+    ("has not been granted access", |_, _| {
+        (Cause::NotGranted, None)
+    }),
     // The answer 401, whatever it says.
-    ("Not authorized:", |_| (Cause::Denied, Some(401))),
-    ("error sending request for url", |_| {
+    ("Not authorized:", |_, _| (Cause::Denied, Some(401))),
+    ("error sending request for url", |_, _| {
         (Cause::Unreachable, None)
     }),
-    ("Server error: url", read_status),
-    ("OCI API errors: [", |text| (read_message(text), None)),
-    ("invalid reference format", |_| (Cause::NoName, None)),
-    ("repository name must", |_| (Cause::NoName, None)),
+    ("Server error: url", |text, _| read_status(text)),
+    ("OCI API errors: [OCI API error: ", |text, image| {
+        (read_message(text, image), None)
+    }),
+    ("invalid reference format", |_, _| (Cause::NoName, None)),
+    ("repository name must", |_, _| (Cause::NoName, None)),
 ];
 
-/// The rest of an error that has a code and no message.
-const NO_MESSAGE: &str = "OCI API error: ]";
+/// The end of a registry's message, where the host repeats the text in the same line.
+const REPETITION: &str = "]: Registry error: url";
 
-/// Words in the message of a registry. The first of the list that a message contains decides its
-/// cause. They come from messages of distribution, Docker Hub, ghcr.io, Quay, Harbor, Artifactory,
-/// ECR, ACR and Artifact Registry.
-const WORDS: [(Cause, &[&str]); 4] = [
+/// Phrases of several words in the message of a registry. The first of the list that a message
+/// contains decides its cause. They come from messages of distribution, Docker Hub, ghcr.io, Quay,
+/// Harbor, Artifactory, ECR, ACR and Artifact Registry.
+const MESSAGES: [(Cause, &[&str]); 3] = [
     (
         Cause::RateLimited,
         &[
             "rate limit",
             "too many requests",
-            "toomanyrequests",
             "rate exceeded",
             "quota exceeded",
             "limit exceeded",
-            "retry-after",
         ],
     ),
     (
@@ -200,6 +205,15 @@ const WORDS: [(Cause, &[&str]); 4] = [
             "not authorized",
             "not have permission",
             "may require 'docker login'",
+            "authentication required",
+            "unauthenticated request",
+            "authorization token has expired",
+            "unauthorized to access",
+            "access denied",
+            "access forbidden",
+            "permission denied",
+            "is denied",
+            "is forbidden",
         ],
     ),
     (
@@ -215,28 +229,26 @@ const WORDS: [(Cause, &[&str]); 4] = [
             "failed to fetch \"",
         ],
     ),
-    (
-        Cause::Denied,
-        &[
-            "unauthorized",
-            "authentication required",
-            "unauthenticated request",
-            "authorization token has expired",
-            "denied",
-            "forbidden",
-        ],
-    ),
+];
+
+/// Single words in the message of a registry. They decide where no phrase does.
+const WORDS: [(&str, Cause); 5] = [
+    ("unauthorized", Cause::Denied),
+    ("denied", Cause::Denied),
+    ("forbidden", Cause::Denied),
+    ("toomanyrequests", Cause::RateLimited),
+    ("retry", Cause::RateLimited),
 ];
 
 /// The cause in a host's error text, and the HTTP status. The phrase that comes first decides,
 /// because the registry's own message comes later and can contain any other phrase.
-fn read(text: &str) -> (Cause, Option<u16>) {
+fn read(text: &str, image: Reference<'_>) -> (Cause, Option<u16>) {
     let found = PHRASES.into_iter().filter_map(|(phrase, read)| {
         let (before, after) = text.split_once(phrase)?;
         Some((before.len(), read, after))
     });
     let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after))
+    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after, image))
 }
 
 /// Reads a text such as ` …, code: 404, message: …`.
@@ -255,17 +267,59 @@ fn read_status(text: &str) -> (Cause, Option<u16>) {
     (cause, status)
 }
 
-/// Reads the first line of a registry's message. Older hosts don't print the registry's error code,
-/// so an error without a message could have any code. Nearly always it is the code of something
-/// that doesn't exist.
-fn read_message(text: &str) -> Cause {
-    if text.starts_with(NO_MESSAGE) {
+/// Reads a registry's message: the first line, up to the host's repetition. Hosts don't print the
+/// registry's error code, so an error without a message could have any code. Nearly always it is the
+/// code of something that doesn't exist.
+fn read_message(text: &str, image: Reference<'_>) -> Cause {
+    let line = text.lines().next().unwrap_or_default();
+    let message = line.split(REPETITION).next().unwrap_or_default();
+    let message = message.strip_suffix(']').unwrap_or(message);
+    if message.is_empty() {
         return Cause::NotFound;
     }
-    let line = text.lines().next().unwrap_or_default();
-    let message = line.to_ascii_lowercase().replace('_', " ");
-    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    let mut words = WORDS.into_iter();
-    let found = words.find(|(_, words)| says(words));
-    found.map_or(Cause::Unknown, |(cause, _)| cause)
+    let message = message.to_ascii_lowercase();
+    let words = || message.split_inclusive(|letter| !is_of_word(letter));
+    let name = image.as_written().to_ascii_lowercase();
+    // A message that has nothing but words of the name is the registry's own.
+    let has_more = words().any(|piece| {
+        let word = trimmed(piece);
+        !is_quoted(word, &name) && word.contains(char::is_alphabetic)
+    });
+    let name = if has_more { &*name } else { "" };
+    let own = words().map(|piece| match trimmed(piece) {
+        word if DENIED.contains(&word) => piece.to_owned(),
+        word if is_quoted(word, name) => piece.replace(word, ""),
+        _ => piece.replace('_', " "),
+    });
+    let own = own.collect::<String>();
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| own.contains(phrase));
+    if let Some((cause, _)) = MESSAGES.into_iter().find(|(_, phrases)| says(phrases)) {
+        return cause;
+    }
+    let is_denied = |word: &str| DENIED.contains(&word) && !is_quoted(word, name);
+    if words().map(trimmed).any(is_denied) {
+        Cause::Denied
+    } else if says(&RATES) {
+        Cause::RateLimited
+    } else {
+        Cause::Unknown
+    }
+}
+
+/// Whether a word of a message quotes the image: it has the form of a reference, or it is a part of
+/// the name and could be taken for words of the registry. Other words of the name can stay, because
+/// a phrase has several words.
+fn is_quoted(word: &str, name: &str) -> bool {
+    let is_risky = word.contains('_') || DENIED.contains(&word);
+    word.contains(['/', ':', '@', '%', '=']) || is_risky && name.contains(word)
+}
+
+/// Whether a character can stand inside a word, so that names stay whole.
+const fn is_of_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/' | ':' | '@' | '%' | '=')
+}
+
+/// A word without the punctuation around it.
+fn trimmed(piece: &str) -> &str {
+    piece.trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
 }
