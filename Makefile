@@ -119,6 +119,11 @@ e2e-tests: setup-packages setup-helm annotated-policy.wasm tools ## Test the bui
 	PARALLEL=--will-cite bats --filter-tags '!slow' \
 		--jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" --no-parallelize-within-files e2e-tests
 
+# HELM=helm3 tests with another helm. (Helm 3 words errors of the schema differently.)
+.PHONY: chart-tests
+chart-tests: setup-packages setup-helm tools ## Test the Helm chart (a minute)
+	PARALLEL=--will-cite bats --jobs "$$(($$(getconf _NPROCESSORS_ONLN) + 2))" e2e-tests/chart.bats
+
 # `make e2e-tests` leaves out two steps of a release: the second build of the module, and the list of the
 # module's packages, for which cargo-sbom is compiled.
 .PHONY: release-tests
@@ -180,16 +185,10 @@ site-build: setup-site annotated-policy.wasm tools ## Build the playground into 
 
 .PHONY: chart
 chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
+	@echo "Packing the chart. The first time, its schema is compiled, which takes a minute."
 	@mkdir -p "$(TARGET_DIR)"
 	@$(CARGO) run --quiet --profile xtask --package chart-schema >"$(TARGET_DIR)/values.schema.json"
 	@hack/chart.sh "$(TARGET_DIR)/values.schema.json" .
-
-# The Helm repository is published with the page. Its addresses are absolute, because versions of
-# Rancher resolve relative addresses differently.
-.PHONY: helm-repository
-helm-repository: setup-helm chart ## Write the Helm repository into site/dist/charts
-	@rm -rf site/dist/charts && mkdir -p site/dist/charts && mv $(POLICY)-*.tgz site/dist/charts
-	@helm repo index site/dist/charts --url "https://$(POLICY).github.io/$(POLICY)/charts"
 
 .PHONY: site-tests
 site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
@@ -210,6 +209,10 @@ budgets: annotated-policy.wasm ## Measure the size, the instructions and the mem
 .PHONY: artifacthub-pkg.yml
 artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metadata.yml, questions-ui.yml and CHANGELOG.md
 	@hack/artifacthub-pkg.sh
+
+.PHONY: notices
+notices: setup-cargo setup-site ## Write NOTICES.txt, the licences of the packages in the module and in the page
+	@hack/release/notices.sh
 
 .PHONY: clean
 clean: ## Remove all output of builds

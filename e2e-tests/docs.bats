@@ -102,3 +102,17 @@ printed() {
   same 'patch of a rejected Pod' '[]' "$(printed '{"uid": "", "allowed": false, "status": {"code": 422}, "patch": null}')"
   same 'patch of a repaired Pod' '[{"op":"test"}]' "$(printed "{\"allowed\": true, \"patch\": \"$(base64 <<<'[{"op": "test"}]')\"}")"
 }
+
+@test "Argo CD and Flux: the chart takes the values of the page" {
+  local number values
+  "${XTASK%/*}/chart-schema" >"$BATS_TEST_TMPDIR/schema.json"
+  hack/chart.sh "$BATS_TEST_TMPDIR/schema.json" "$BATS_TEST_TMPDIR"
+  number=0
+  while read -r values; do
+    number=$((number + 1))
+    helm template jobs "$BATS_TEST_TMPDIR"/*.tgz --values <(echo "$values") |
+      gojq --yaml-input --exit-status 'select(.kind == "ClusterAdmissionPolicy") | .spec.settings.registry.images == ["registry.example.com/*"]'
+  done < <(sed -n '/^## Argo CD and Flux/,/^## Rancher/p' docs/operations.md | awk '/^```yaml$/ { print "---"; inside = 1; next } /^```$/ { inside = 0 } inside' |
+    gojq --yaml-input --compact-output '.spec.source.helm.valuesObject // .spec.values // empty')
+  [[ $number == 2 ]]
+}

@@ -21,6 +21,8 @@ cp -R chart "$chart"
 cp "$schema" "$chart/values.schema.json"
 sed -i.bak "s/^  digest: \"\"$/  digest: \"$digest\"/" "$chart/values.yaml" && rm "$chart/values.yaml.bak"
 grep -qx "  digest: \"$digest\"" "$chart/values.yaml"
+# Helm doesn't show values.yaml to the templates, which need it for values that are null.
+cp "$chart/values.yaml" "$chart/defaults.yaml"
 mkdir "$chart/examples"
 # The examples are those with a policy for this module.
 grep -l '^kind: ClusterAdmissionPolicy$' examples/*.yaml | while read -r file; do cp "$file" "$chart/examples"; done

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Checks that the files that describe this policy name the same version, and that Artifact Hub's package is
-# up to date. With the tag of a release, it also checks the tag, and that the changelog has this version.
+# Checks the files that describe this policy: they name one version, what is made from others is up to date, and no text
+# promises a release that is still to come, outside of the marked lines of README.md. With the tag of a release, it
+# also refuses these lines, and checks that the changelog has this version.
 #
 #   hack/check-packaging.sh [v<version>]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. hack/release/lib.sh
 
-version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=$(version)
 status=0
 
 wrong() {
@@ -18,25 +20,59 @@ same_version() { # <file> <version in it>
   [[ $2 == "$version" ]] || wrong "$1 says version '$2', Cargo.toml says '$version'"
 }
 
-annotation() { sed -n "s/^  io\.kubewarden\.policy\.$1: *//p" metadata.yml; }
-
 rust=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 grep -q "^channel *= *\"$rust\." rust-toolchain.toml || wrong "rust-toolchain.toml has another Rust than $rust of Cargo.toml"
 
 same_version metadata.yml "$(annotation version)"
 same_version chart/values.yaml "$(sed -n 's/^  tag: v//p' chart/values.yaml)"
+# Users copy addresses from these files, so each address has to name the version in Cargo.toml.
+while IFS=: read -r file line address; do
+  address=${address%.tgz}
+  [[ $address == *[v:\ -]"$version" ]] || wrong "$file, line $line: $address does not end with $version"
+done < <(grep -rnoE "($names_version)[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]*[0-9a-z])?" "${texts[@]}")
+
 if [[ $# != 0 ]]; then
   same_version "the tag $1" "${1#v}"
-  grep -qF "## [$version]" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version]"
+  grep -q "^## \[${version//./\\.}\] - 20[0-9-]*$" CHANGELOG.md || wrong "CHANGELOG.md has no section [$version] with a date"
+  ! grep -qFe "$before_begin" -e "$before_end" README.md || wrong "README.md has words about the time before the first release: hack/release/prepare.sh takes them away"
 fi
 
-# Users copy references from these files, so each reference has to name the version in Cargo.toml.
-image=$(annotation ociUrl)
-while IFS=: read -r file line reference; do
-  [[ $reference == "$image:v$version" ]] ||
-    wrong "$file, line $line: $reference is not $image:v$version"
-done < <(grep -rnoE --include='*.md' --include='*.yaml' "${image//./\\.}:v[0-9A-Za-z.+-]+" README.md .github docs examples)
+# Texts about a release that is still to come. The marked lines are left out.
+unmarked=$(mktemp)
+trap 'rm -f "$unmarked"' EXIT
+sed "/^$before_begin$/,/^$before_end$/s/.*//" README.md >"$unmarked"
+without() { # <what is wrong> <expression that no line may match> <file besides README.md>...
+  local found
+  found=$({ grep -niE "$2" "$unmarked" | sed 's/^/README.md:/'; LC_ALL=C grep -rniE "$2" "${@:3}"; } |
+    grep -v '^CHANGELOG.md:[0-9]*:## \[Unreleased\]$' | cut -c1-160 || true)
+  [[ -z $found ]] || wrong "$1: $found"
+}
+to_come="\b(nothing |no |not |never |[a-z]+n't |un|yet to be |(will|shall|is going to|about to) (be |get )?)([a-z-]+ ){0,2}(publish|released|available from ghcr)"
+to_come+="|\b(before|after|until|till|unless|once|when|as soon as|since|with) (there is |we have )?(the|its|a|an|our|any|this) ((first|initial|next|coming|0\.[0-9.]*|1\.0) )+(release|publication|version)"
+to_come+="|\bno (first |public )?releases?\b|(coming|published|released|available) soon|(will|shall) be [0-9]+\.[0-9]"
+to_come+="|\b(until|till|once|when|after|as soon as) .{0,40}\b(is|are|comes|has come) out\b"
+without "these words are about a release that is still to come; their place is between the marks in README.md" "$to_come" "${texts[@]:1}" CHANGELOG.md
+# Whatever the words around a command are, it works with what is published, and not in a clone.
+without "this command needs a clone, and not what is published" \
+  "^ *make (publish|chart|site)\b|\`make (publish|chart)\b|^ *helm (install|upgrade|template) [^ ]+ ([^ ]*\.tgz|[./a-z-]*chart)( |$)" \
+  COMPARE.md .github/SECURITY.md docs examples
+grep -qE "^helm install [^ ]+ oci://$chart --version $version( |$)" README.md || wrong "README.md does not install oci://$chart"
+
+# What is made from metadata.yml (Rancher's form, `kwctl scaffold manifest`) begins with its rules. So the kinds are those
+# that the rules deliver, and each rule is one of an example's.
+kinds=$(gojq --yaml-input --raw-output '[.rules[].resources[] | {pods: "Pod", "pods/ephemeralcontainers": "Pod"}[.]]
+  | unique | join(", ")' metadata.yml)
+named=$(gojq --yaml-input --raw-output '.annotations["io.artifacthub.resources"]' metadata.yml)
+[[ $kinds == "$named" ]] || wrong "metadata.yml: its rules deliver the kinds '$kinds', and io.artifacthub.resources names '$named'"
+requests() { gojq --yaml-input --raw-output "$1"' | "\(.resources[]) \(.operations[])"' "${@:2}" | sort --unique; }
+missing=$(comm -23 <(requests '.rules[]' metadata.yml) <(requests 'objects | .spec.rules? // [] | .[]' examples/*.yaml))
+[[ -z $missing ]] || wrong "metadata.yml: no example registers $missing"
+
+# Artifact Hub shows the id when the repository is added there, which is after the first release.
+(($(grep -c '^## \[' CHANGELOG.md) < 2)) || grep -q '^repositoryID: [0-9a-f-]\{36\}$' artifacthub-repo.yml ||
+  wrong "artifacthub-repo.yml has no repositoryID. After the first release, add the repository to Artifact Hub (.github/workflows/release.yml says how), and write the id that it shows"
 
 hack/artifacthub-pkg.sh --check || status=1
+hack/release/notices.sh --check || status=1
 
 exit "$status"

@@ -66,5 +66,6 @@ export default defineConfig({
     },
   },
   preview: { port: 4173, strictPort: true },
-  test: { dir: "tests/unit" },
+  // The limits end a test that hangs, and no test that a busy machine slows down.
+  test: { dir: "tests/unit", testTimeout: 600_000, hookTimeout: 600_000 },
 } as Parameters<typeof defineConfig>[0]);

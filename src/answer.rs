@@ -15,7 +15,7 @@ pub(crate) use self::edit::{Edit, apply};
 use self::sentences::Warnings;
 use crate::examination::{Effect, Examination, Finding, Place};
 use crate::request::Operation;
-use crate::settings::{Mode, Templates};
+use crate::settings::{Mode, Settings, Templates};
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl
 /// apply --force` and Flux's `force` answer 422 there by deleting the object.
@@ -63,6 +63,8 @@ struct Judged<'e, 'o> {
     finding: &'e Finding<'o>,
     place: &'e Place<'o>,
     outcome: Outcome,
+    /// How its sentence begins in a pod template: what would become of the Pods.
+    of_pods: &'static str,
 }
 
 /// What happens with a finding.
@@ -73,15 +75,34 @@ enum Outcome {
     Repairs,
 }
 
-impl Outcome {
-    fn of(finding: &Finding<'_>, examination: &Examination<'_>) -> Self {
-        let settings = examination.settings;
+impl<'e, 'o> Judged<'e, 'o> {
+    fn new(finding: &'e Finding<'o>, place: &'e Place<'o>, examination: &Examination<'_>) -> Self {
+        let Settings {
+            mode, templates, ..
+        } = *examination.settings;
         let is_template = examination.request.operation == Operation::Template;
-        match (finding.effect, settings.mode) {
-            (Effect::Repairable | Effect::Preference, Mode::Fix) => Self::Repairs,
-            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Self::Warns,
-            _ if is_template && settings.templates != Templates::Reject => Self::Warns,
-            _ => Self::Rejects,
+        let in_pods = match (finding.effect, mode) {
+            (Effect::Repairable | Effect::Preference, Mode::Fix) => Outcome::Repairs,
+            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Outcome::Warns,
+            (Effect::NotFound { rejects_pods }, _) if !rejects_pods => Outcome::Warns,
+            _ => Outcome::Rejects,
+        };
+        let of_pods = match (in_pods, finding.effect) {
+            _ if !is_template => "",
+            (Outcome::Rejects, _) => "its Pods would be rejected: ",
+            (Outcome::Warns, Effect::NotFound { .. }) => "its Pods would wait: ",
+            _ => "",
+        };
+        let outcome = match (mode, templates) {
+            _ if of_pods.is_empty() => in_pods,
+            (Mode::Fix | Mode::Reject, Templates::Reject) => Outcome::Rejects,
+            _ => Outcome::Warns,
+        };
+        Self {
+            finding,
+            place,
+            outcome,
+            of_pods,
         }
     }
 }
@@ -128,12 +149,7 @@ fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
         if let Some(place) = examination.places.get(finding.place)
             && finding.counts(place)
         {
-            let outcome = Outcome::of(finding, examination);
-            judged.push(Judged {
-                finding,
-                place,
-                outcome,
-            });
+            judged.push(Judged::new(finding, place, examination));
         }
     }
     judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));

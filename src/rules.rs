@@ -19,6 +19,11 @@ use crate::request::Operation;
 /// Runs the rules. At UPDATE, only *stale-check* sees what the request doesn't change.
 pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     let operation = examination.request.operation;
+    // Before all others, because a container that gets its stored image back doesn't change.
+    registry::restore(examination);
+    if !examination.is_needed() {
+        return;
+    }
     // Nothing else can be said about an image that can't be read.
     invalid_image::report(examination);
     // Before the preference, because a rule for all containers of an image comes first.

@@ -63,7 +63,7 @@ pub enum Mode {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
-    /// each pull proves the Pod's own credentials.
+    /// each pull proves the Pod's own credentials. It goes before `forbidAlways`.
     #[serde(deserialize_with = "value::strings")]
     pub require_always: Vec<Pattern>,
     /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image
@@ -72,7 +72,8 @@ pub struct Images {
     #[serde(deserialize_with = "value::strings")]
     pub prefer_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is
-    /// away. Don't use this together with the plugin `AlwaysPullImages`.
+    /// away, unless `requireAlways` matches too. Don't use this together with the plugin
+    /// `AlwaysPullImages`.
     #[serde(deserialize_with = "value::strings")]
     pub forbid_always: Vec<Pattern>,
     /// Containers of these images may not pull with `Never`. There is no repair: the image that a
@@ -113,6 +114,7 @@ pub struct Exempt {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?][a-z0-9*?-]*$")))]
 #[serde(try_from = "String", into = "String")]
 pub struct NamePattern(WildMatch);
 
@@ -129,9 +131,9 @@ impl TryFrom<String> for NamePattern {
     fn try_from(written: String) -> Result<Self, String> {
         let is_allowed =
             |byte: u8| image_checks::is_label_byte(byte) || matches!(byte, b'*' | b'?');
-        if !written.bytes().all(is_allowed) {
+        if written.starts_with('-') || !written.bytes().all(is_allowed) {
             return Err(format!(
-                "{written} matches no container's name: it takes lower-case letters, digits, -, * and ?"
+                "{written} matches no container's name: it takes lower-case letters, digits, -, * and ?, and begins with no -"
             ));
         }
         Ok(Self(WildMatch::new(&written)))

@@ -1,7 +1,13 @@
 //! Turns a payload into an answer: reads the request, examines its object, runs the rules, and
 //! writes the answer.
 
-use std::mem::ManuallyDrop;
+#[cfg(not(target_family = "wasm"))]
+use std::boxed::Box as Tree;
+/// A tree of values. An instance of the module serves one request, so the module never frees one:
+/// freeing them would take a fifth of all instructions. A program that asks the crate again and
+/// again frees each.
+#[cfg(target_family = "wasm")]
+use std::mem::ManuallyDrop as Tree;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
@@ -30,14 +36,11 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 }
 
 /// The response to a request. None if it is accepted untouched.
-///
-/// An instance of the module serves one request. So the trees of values are never freed: freeing
-/// them would take a fifth of all instructions.
 fn response(
     payload: &[u8],
     client: &mut dyn Client,
-) -> Result<Option<ManuallyDrop<ValidationResponse>>, Rejection> {
-    let mut review = ManuallyDrop::new(Review::read(payload).map_err(Rejection::unreadable)?);
+) -> Result<Option<Tree<ValidationResponse>>, Rejection> {
+    let mut review = Tree::new(Review::read(payload).map_err(Rejection::unreadable)?);
     let read = Settings::read(review.settings());
     let settings = read
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
@@ -56,19 +59,21 @@ fn response(
         .template_metadata()
         .map_err(malformed)?
         .unwrap_or(object_metadata);
-    let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
-    let mut examination = ManuallyDrop::new(examination);
-    if !examination.is_needed() {
-        return Ok(None);
-    }
-    rules::run(&mut examination, client);
-    let (mut response, edits) = answer(&examination);
+    let (mut response, edits) = {
+        let examination = Examination::new(&request, metadata, &settings).map_err(malformed)?;
+        let mut examination = Tree::new(examination);
+        if !examination.is_needed() {
+            return Ok(None);
+        }
+        rules::run(&mut examination, client);
+        answer(&examination)
+    };
     if !edits.is_empty() {
         let mut object = review.take_object();
         apply(&mut object, edits);
         response.mutated_object = Some(object);
     }
-    Ok(Some(ManuallyDrop::new(response)))
+    Ok(Some(Tree::new(response)))
 }
 
 /// Answers waPC's `validate_settings`.

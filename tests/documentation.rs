@@ -130,6 +130,8 @@ fn pages_and_examples_name_one_version_of_kubewarden() {
         let rests = texts.iter().flat_map(|text| text.split(start).skip(1));
         let versions: BTreeSet<&str> = rests
             .filter_map(|rest| rest.split_whitespace().next())
+            // hack/check-packaging.sh compares the versions of this policy's chart.
+            .filter(|version| *version != env!("CARGO_PKG_VERSION"))
             .collect();
         assert_eq!(versions.len(), 1, "{start}{versions:?}");
     }

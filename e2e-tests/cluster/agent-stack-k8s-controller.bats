@@ -86,7 +86,7 @@ burst() {
     | if $policy == "Always" then
         .plugin.podSpecPatch.containers = [{name: ("container-0", "container-1"), imagePullPolicy: $policy}] else . end
   ' | curl --silent --fail --data @- "$BUILDKITE/test/jobs" >/dev/null
-  within 400 jobs_end
+  eventually jobs_end
   curl --silent --fail "$BUILDKITE/test/jobs" >"$BATS_TEST_TMPDIR/jobs.json"
   echo "$(jq 'map(select(.state == "passed")) | length' "$BATS_TEST_TMPDIR/jobs.json")" \
     "$(jq 'map(.seconds) | max' "$BATS_TEST_TMPDIR/jobs.json") $(end_burst)"
@@ -101,6 +101,7 @@ burst() {
   BUILDKITE=http://${machine%:*}:$((PORT + 3))
   python3 e2e-tests/cluster/buildkite.py "$((PORT + 3))" >"$BATS_TEST_TMPDIR/buildkite.log" 2>&1 3>&- &
   echo "$!" >>"$BATS_FILE_TMPDIR/pids"
+  eventually curl --silent --fail "$BUILDKITE/test/jobs"
   kube create secret generic buildkite-agent-token --from-literal BUILDKITE_AGENT_TOKEN=token >/dev/null
   agent_image
   image app:v1 other:v1

@@ -15,11 +15,6 @@ use() {
   apply_example "$@"
 }
 
-needs() {
-  local name
-  for name; do [[ -v $name ]] || skip "$name is not set (see the comment at the top)"; done
-}
-
 # end_on_node POD LABEL VALUE: kills the container with this label.
 end_on_node() {
   local labels="labels.\"io.kubernetes.pod.namespace\"==$NS,labels.\"io.kubernetes.pod.name\"==$1,labels.\"$2\"==$3"
@@ -29,7 +24,7 @@ end_on_node() {
 # held_up POD IMAGE: nothing runs, and events name the image. (After a lost sandbox, the status still has the first run
 # of each init container.)
 held_up() {
-  within 60 eval "kube get events --field-selector involvedObject.name=$1 |
+  eventually eval "kube get events --field-selector involvedObject.name=$1 |
     grep 'Failed to pull image \"registry.test/$NS/$2\"'"
   is "$1" nothing_runs
 }
@@ -37,7 +32,7 @@ held_up() {
 repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 
 @test "two init containers, and the image of the second one is missing: nothing begins" {
-  use every-pod-volumes
+  use jobs
   image app:v1
   create pod "init first app:v1 IfNotPresent, init second gone:v1 IfNotPresent, app main app:v1 IfNotPresent" "$job"
   comes pod 'waits_for_image("first") and nothing_started'
@@ -47,7 +42,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 @test "a Pod that runs for ever gets no volumes: a container restarts while the registry of another one is away" {
   local policy places="app one app:v1 IfNotPresent, app two other:v1 Always"
   needs NODE_CTR
-  use every-pod-volumes "del(.spec.objectSelector)
+  use jobs "del(.spec.objectSelector, .spec.matchConditions)
     | .spec.namespaceSelector.matchExpressions = [{key: \"kubernetes.io/metadata.name\", operator: \"In\", values: [\"$NS\"]}]"
   image app:v1 other:v1
   for policy in Always OnFailure; do create "${policy,,}" "$places" ".spec.restartPolicy = \"$policy\""; done
@@ -63,7 +58,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
   local pod filter places="init copy-agent agent:v1 IfNotPresent, app one app:v1 Always, app two agent:v1 IfNotPresent"
   needs RESTART_NODE
   use agent-stack-k8s
-  apply_example every-pod-volumes
+  apply_example jobs
   image agent:v1 app:v1
   for pod in init volume without; do
     filter=$(case $pod in init) echo . ;; volume) echo "$job" ;; without) echo "$unselected" ;; esac)
@@ -115,7 +110,7 @@ ten_repaired_pods() {
   kube get pods --output json | jq --exit-status "[.items[] | select($repaired)] | length == 10"
 }
 
-@test "the policy server is away for seconds while ten Jobs are created: within 20 s all Pods are there, repaired" {
+@test "the policy server is away for seconds while ten Jobs are created: soon all Pods are there, repaired" {
   local start=$SECONDS places="init copy-agent agent:v1 IfNotPresent, app main app:v1 IfNotPresent"
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   use agent-stack-k8s
@@ -123,55 +118,58 @@ ten_repaired_pods() {
   for i in {1..10}; do workload Job "job-$i" "$places" "$ends"; done | kube create --filename -
   sleep 3
   $START_POLICY_SERVER 3>&-
-  within $((start + 20 - SECONDS)) ten_repaired_pods
+  eventually ten_repaired_pods
+  echo "# after $((SECONDS - start)) s" >&3
 }
 
-# client NUMBER: creates 250 Pods that no scheduler sees, and prints the API server's codes.
+# client NUMBER: creates Pods that no scheduler sees, until the file "enough" exists, and prints the API server's codes.
 client() {
-  local pod
+  local pod i=0
   pod=$(manifest NAME "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"')
-  for i in {1..250}; do
+  until [[ -e $BATS_TEST_TMPDIR/enough ]]; do
     curl --silent --output /dev/null --write-out '%{http_code}\n' --header 'Content-Type: application/json' \
-      --data "${pod//NAME/pod-$1-$i}" "http://127.0.0.1:$((PORT + 2))/api/v1/namespaces/$NS/pods"
+      --data "${pod//NAME/pod-$1-$((i++))}" "http://127.0.0.1:$((PORT + 2))/api/v1/namespaces/$NS/pods"
     sleep 0.2
   done
 }
 
-@test "the policy server is killed six times while four clients create a thousand Pods: none is stored unrepaired" {
-  local codes stored unrepaired
+@test "the policy server is killed six times while four clients create Pods: some are refused, none is stored unrepaired" {
+  local codes stored unrepaired clients=()
   needs STOP_POLICY_SERVER START_POLICY_SERVER
-  kubectl proxy --port "$((PORT + 2))" >/dev/null 3>&- &
+  proxy
   use agent-stack-k8s
-  for i in {1..4}; do client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- & done
+  for i in {1..4}; do
+    client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
+    clients+=("$!")
+  done
   for i in {1..6}; do
     sleep 2
     $STOP_POLICY_SERVER 3>&-
     $START_POLICY_SERVER 3>&-
   done
-  kill -0 %2 %3 %4 %5 # The clients are still at work.
-  wait %2 %3 %4 %5
-  kill %1
+  touch "$BATS_TEST_TMPDIR/enough"
+  wait "${clients[@]}"
+  kill "$proxy"
   codes=$(sort "$BATS_TEST_TMPDIR"/[1-4] | uniq --count | xargs)
   read -r stored unrepaired < <(kube get pods --output json |
     jq --raw-output "[.items[] | $repaired] | \"\(length) \(map(select(not)) | length)\"")
   echo "# answers: $codes; $stored Pods stored, $unrepaired unrepaired" >&3
-  [[ $codes == "$stored 201"* && $stored -lt 1000 && $unrepaired == 0 ]]
+  [[ $codes == "$stored 201 "* && $unrepaired == 0 ]]
 }
 
 @test "a second policy beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
   local hook expected
-  use every-pod-volumes
+  use jobs
   apply_example second-policy
   while read -r hook expected; do
     webhook zz-other "$WEBHOOKS/$hook"
-    sleep 1 # A webhook acts a moment after it was registered.
     create "${hook%%/*}" "app one app:v1 Always, app two app:v1 IfNotPresent" "$job" || [[ $expected == denied ]]
     if [[ -n $expected ]]; then
       grep "$expected" <<<"$output"
     else
       not grep 'but no image check\|denied' <<<"$output"
     fi
-    kubectl delete mutatingwebhookconfiguration zz-other
+    unregister "cluster-tests=$NS"
   done <<'HOOKS'
 mesh/docker.io/istio/proxyv2:1
 pin but no image check

@@ -18,7 +18,7 @@ setup() {
 
 teardown() {
   local image
-  rm -f "$RUN/stopped"
+  rm -f "$RUN/stopped" "$RUN/frozen"
   kubectl delete mutatingwebhookconfigurations,namespaces --selector "cluster-tests=$NS" --wait=false >/dev/null
   kubectl delete namespace "$NS" --wait=false >/dev/null
   for image in "${images[@]}"; do delete_image "$image" 2>/dev/null || true; done
@@ -28,26 +28,39 @@ kube() {
   kubectl --namespace "$NS" "$@"
 }
 
+# needs VARIABLE...: skips the test if one of them is not set.
+needs() {
+  local name
+  for name; do [[ -n ${!name:-} ]] || skip "$name is not set (CONTRIBUTING.md)"; done
+}
+
 # not COMMAND...: fails if the command succeeds. (A failed `! COMMAND` doesn't end a test.)
 not() {
   ! "$@"
 }
 
-# within SECONDS COMMAND...: repeats the command until it succeeds.
-within() {
-  local end=$((SECONDS + $1))
-  until "${@:2}" >"$BATS_TEST_TMPDIR/output" 2>&1; do
-    ((SECONDS < end)) || { echo "not within $1 seconds: ${*:2}"; cut -c 1-3000 "$BATS_TEST_TMPDIR/output"; return 1; }
+# eventually COMMAND...: repeats the command until it succeeds. The limit of ten minutes ends a test that hangs.
+eventually() {
+  local end=$((SECONDS + 600)) file=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}/output
+  until "$@" >"$file" 2>&1; do
+    ((SECONDS < end)) || { echo "not within ten minutes: $*"; cut -c 1-3000 "$file"; return 1; }
     sleep 0.5
   done
 }
 
+# proxy: makes the API server answer at this machine's port PORT + 2, until `kill "$proxy"`.
+proxy() {
+  kubectl proxy --port "$((PORT + 2))" >/dev/null 3>&- &
+  proxy=$!
+  eventually curl --silent --fail "http://127.0.0.1:$((PORT + 2))/version"
+}
+
 # ---- images ---------------------------------------------------------------------------------
 
-# The address of an image of this test in the registry. docker.io/library/NAME keeps its path.
+# The address of an image of this test in the registry. docker.io/library/NAME and registry.example.com/NAME keep their paths.
 in_registry() {
   case $1 in
-  docker.io/*) echo "docker://$REGISTRY/${1#docker.io/}" ;;
+  docker.io/* | registry.example.com/*) echo "docker://$REGISTRY/${1#*/}" ;;
   *) echo "docker://$REGISTRY/$NS/$1" ;;
   esac
 }
@@ -85,10 +98,9 @@ asked_by_tag() {
 
 # ---- Pods -----------------------------------------------------------------------------------
 
-# Filters for `manifest`: without this policy, because no selector of the examples matches; a Pod as of a Job; a
-# container that ends.
+# Filters for `manifest`: without this policy; a Pod as of a Job; a container that ends.
 # shellcheck disable=SC2034 # read by the tests
-unselected='.metadata.labels = {"jenkins/label": "none"}'
+unselected='.metadata.labels = {"consistent-pull-policy/off": "test"}'
 job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
 # Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
 updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],
@@ -151,7 +163,7 @@ is() {
 
 # comes POD CONDITION: the Pod gets there.
 comes() {
-  within 60 is "$1" "$2"
+  eventually is "$1" "$2"
 }
 
 # workload KIND NAME PLACES [FILTER]: a Deployment, DaemonSet or Job with the Pod of `manifest`.
@@ -165,16 +177,36 @@ workload() {
 
 # ---- this policy ----------------------------------------------------------------------------
 
-# webhook NAME URL [FILTER]: registers a mutating webhook for this test's namespace, or with FILTER for others.
+# webhook NAME URL [FILTER]: registers a mutating webhook for this test's namespace, or with FILTER for others. Waits until it
+# acts: then the second webhook of the same object denies its ConfigMap.
 webhook() {
-  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg ca "$(base64 --wrap 0 <"$RUN/tls.crt")" '
+  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg acts "$WEBHOOKS/acts" \
+    --arg ca "$(base64 --wrap 0 <"$RUN/tls.crt")" '
     {apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration",
      metadata: {$name, labels: {"cluster-tests": $ns}},
      webhooks: [{
        name: "\($name).kubewarden.admission", clientConfig: {$url, caBundle: $ca}, sideEffects: "None",
        admissionReviewVersions: ["v1"], namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $ns}},
        rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]}]}
-    | '"${3:-.}" | kubectl apply --filename - >/dev/null
+    | '"${3:-.}"' | .webhooks += [.webhooks[0] | {
+        name: "acts.kubewarden.admission", clientConfig: (.clientConfig | .url = $acts), sideEffects, admissionReviewVersions,
+        objectSelector: {matchLabels: {"cluster-tests": $name}},
+        rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE"]}]}]
+    ' | kubectl apply --filename - >/dev/null
+  eventually is_registered "$1"
+}
+
+is_registered() {
+  local object='{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "acts", "labels": {"cluster-tests": "'$1'"}}}'
+  [[ $(kubectl create --namespace default --dry-run=server --filename - <<<"$object" 2>&1) == *'it acts'* ]]
+}
+
+# unregister SELECTOR: removes the webhooks with these labels, and waits until none acts.
+unregister() {
+  local name names kinds=mutatingwebhookconfigurations,validatingwebhookconfigurations
+  mapfile -t names < <(kubectl get "$kinds" --selector "$1" --output jsonpath='{range .items[*]}{.metadata.name}{"\n"}{end}')
+  kubectl delete "$kinds" --selector "$1"
+  for name in "${names[@]}"; do eventually not is_registered "$name"; done
 }
 
 # page_block HEADING LANGUAGE [NUMBER]: the first, or NUMBERth, code block of this language in a section of
@@ -222,7 +254,7 @@ remove_examples() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
     [[ ! -s $RUN/applied ]] || kubectl delete --ignore-not-found --filename "$RUN/applied"
   else
-    kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations --selector cluster-tests=example
+    unregister cluster-tests=example
   fi
   : >"$RUN/applied"
 }
@@ -232,17 +264,16 @@ end_burst() {
   echo "$(kube get events --output json | jq '[.items[] | select(.message | contains("pull QPS exceeded")).involvedObject.name] | unique | length')" \
     "$(grep --count "/v2/$NS/[^/]*/manifests/" "$RUN/requests")"
   kubectl delete --raw "/apis/batch/v1/namespaces/$NS/jobs?propagationPolicy=Background" >/dev/null
-  within 60 eval '[[ -z $(kube get pods --output name) ]]'
+  eventually eval '[[ -z $(kube get pods --output name) ]]'
   kubectl delete --raw "/api/v1/namespaces/$NS/events" >/dev/null
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
-# apply FILES: these examples, divided by commas, and no others; "none" for none.
+# apply FILES [FILTER]: these examples, divided by commas, and no others; "none" for none.
 apply() {
   local file
   remove_examples >/dev/null
-  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" >/dev/null; done
-  sleep 1 # A webhook acts a moment after it was registered.
+  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" "${@:2}" >/dev/null; done
 }
 
 # example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the

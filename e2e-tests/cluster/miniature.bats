@@ -14,7 +14,7 @@ settled() {
   python3 e2e-tests/cluster/miniature.py make "$REGISTRY/$NS" "$BATS_TEST_TMPDIR" <"$BATS_TEST_TMPDIR/sample"
   $NODE_CTR images import - <"$BATS_TEST_TMPDIR/node.tar" >/dev/null
   kube create --filename "$BATS_TEST_TMPDIR/pods.json" >/dev/null
-  within 300 settled
+  eventually settled
   sleep 30 # Nothing more starts.
   settled
   echo "# $(<"$BATS_TEST_TMPDIR/output")" >&3

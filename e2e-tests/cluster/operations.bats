@@ -15,8 +15,6 @@ setup_file() {
   # The page's folder, where its reader runs the commands.
   mkdir "$BATS_FILE_TMPDIR/clone"
   cp -r examples hack consistent-pull-policy-*.tgz "$BATS_FILE_TMPDIR/clone"
-  # setup_suite pushed the module to the path that it has in ghcr.io. The page's steps expect it in /policies.
-  module v0.1.0
   export SOURCES=$BATS_FILE_TMPDIR/sources.yml
   echo "insecure_sources: [\"$REGISTRY\"]" >"$SOURCES"
 }
@@ -29,11 +27,11 @@ teardown_file() {
   command helm uninstall --ignore-not-found --namespace kubewarden pull-policy second
 }
 
-# module TAG: the module, in the registry and under the path of the page.
+# module TAG: the module, which setup_suite pushed, with another tag.
 module() {
+  local repository=$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy
   skopeo copy --quiet --src-tls-verify=false --dest-tls-verify=false \
-    "docker://$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.1.0" \
-    "docker://$REGISTRY/policies/consistent-pull-policy:$1"
+    "docker://$repository:v0.1.0" "docker://$repository:$1"
 }
 
 # page HEADING [NUMBER]: runs a block of commands of docs/install.md. Addresses and names are those of this cluster.
@@ -41,11 +39,12 @@ page() {
   script "$(page_block "$1" console "${2:-1}")"
 }
 
-# script COMMANDS: runs commands of the pages.
+# script COMMANDS: runs commands of the pages. The chart is that of this clone.
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g" <<<"$1")
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.NAME#$prefix$name#; s#\bNAME\b#$name#g; s#namespace NAMESPACE#namespace $NS#g
+    s#oci://ghcr\.io/[^ ]* --version 0.1.0#consistent-pull-policy-0.1.0.tgz#" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3
 }
@@ -90,13 +89,18 @@ controller() {
   ${CONTROLLER:-kubectl scale --namespace kubewarden deployment admission-controller --replicas} "$1" 3>&-
 }
 
-# repaired, warned, untouched: what happens to a Pod with a weak check.
+# weak_check: creates a Pod with a weak check. Sets `output`, `warnings` and `check`, the pull policy of the check. `creations`
+# calls it at the same time as a test, so each call has a file of its own.
 weak_check() {
-  output=$(manifest "pod-$RANDOM$RANDOM" "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
-app main app:v1 Always" '.spec.schedulerName = "none"' | kube create --output json --filename - 2>"$BATS_TEST_TMPDIR/warnings") || return 1
+  local name=pod-$RANDOM$RANDOM status=0
+  output=$(manifest "$name" "init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \
+app main app:v1 Always" '.spec.schedulerName = "none"' |
+    kube create --output json --filename - 2>"$BATS_TEST_TMPDIR/warnings-$name") || status=$?
+  warnings=$(<"$BATS_TEST_TMPDIR/warnings-$name")
+  ((status == 0)) || return 1
   check=$(jq --raw-output '.spec.initContainers[1].imagePullPolicy' <<<"$output")
-  warnings=$(<"$BATS_TEST_TMPDIR/warnings")
 }
+# repaired, warned, untouched: what happens to such a Pod.
 repaired() { weak_check && [[ $check == Always && $warnings == *"imagecheck-0 now pulls"* ]]; }
 warned() { weak_check && [[ $check == IfNotPresent && $warnings == *"imagecheck-0 "* ]]; }
 untouched() { weak_check && [[ $check == IfNotPresent && -z $warnings ]]; }
@@ -114,9 +118,15 @@ servers() {
 creations() {
   mkdir "$1"
   until [[ -e $1/stop ]]; do
-    repaired 2>/dev/null && echo >>"$1/repaired" || { echo "$(<"$BATS_TEST_TMPDIR/warnings") $output" >>"$1/refused"; }
+    repaired 2>/dev/null && echo >>"$1/repaired" || echo "$warnings $output" >>"$1/refused"
     sleep 0.2
   done
+}
+
+@test "The chart: without Kubewarden, it says what lacks" {
+  ! kubectl get crd clusteradmissionpolicies.policies.kubewarden.io >/dev/null 2>&1 || skip "Kubewarden is there"
+  run command helm install second consistent-pull-policy-0.1.0.tgz --set example=every-pod
+  [[ $status != 0 && $output == *"install Kubewarden first"* ]]
 }
 
 @test "Kubewarden" {
@@ -133,8 +143,7 @@ creations() {
 }
 
 @test "The chart: wrong settings are refused, and nothing is installed" {
-  page_block "The chart" yaml | sed "s#registry\.example\.com#$REGISTRY#
-    s#^policyServer:#&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
+  page_block "The chart" yaml | sed "s#^policyServer:#global: {cattle: {systemDefaultRegistry: '$REGISTRY'}}\n&\n  insecureSources: ['$REGISTRY']#" >"$BATS_FILE_TMPDIR/clone/values.yaml"
   for settings in settings.mode=fix settings.Mode=Fix settings.imageChecks.template=null; do
     run script "$(page_block Preview console) --set $settings"
     [[ $status != 0 && $output == *settings* ]]
@@ -163,6 +172,32 @@ creations() {
   repaired
 }
 
+@test "An upgrade with --set alone is refused, and --reset-then-reuse-values keeps the policy" {
+  local upgrade="helm upgrade pull-policy consistent-pull-policy-0.1.0.tgz -n kubewarden --set settings.pullOnce=false"
+  state() { kubectl get "$policy" --output jsonpath="{.metadata.uid} {.spec.mode} {.spec.policyServer} $1"; }
+  before=$(state)
+  run script "$upgrade"
+  [[ $status != 0 && $output == *"needs --reset-then-reuse-values"* && $(state) == "$before" ]]
+  script "$upgrade --reset-then-reuse-values"
+  [[ $(state '{.spec.settings.pullOnce}') == "$before false" ]]
+  page "Turn it on"
+  page "When new settings act"
+  repaired
+}
+
+@test "A label of namespaces, and another failure policy" {
+  change 'namespaces.matchLabels.pull-policy=on,spec.failurePolicy=Ignore'
+  page "When new settings act"
+  eventually untouched
+  kubectl label namespace "$NS" pull-policy=on
+  repaired
+  [[ $(kubectl get mutatingwebhookconfigurations --output json | jq --raw-output --arg name "$name" '
+    .items[] | select(.metadata.name | endswith($name)).webhooks[0] | "\(.failurePolicy) \(.timeoutSeconds)"') == "Ignore 10" ]]
+  page "Turn it on"
+  page "When new settings act"
+  repaired
+}
+
 @test "The notes: whether it acts, and what it changed" {
   [[ $(noted 'kubectl create') == *'"rule":"missing-check"'* ]]
   create pod "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"'
@@ -186,14 +221,14 @@ creations() {
   create pod "$places" ".spec.schedulerName = \"none\" | $switched_off"
   is pod 'pulls("imagecheck-0") == "IfNotPresent"'
   workload Job job "$places" ".spec.schedulerName = \"none\" | $switched_off" | kube create --filename -
-  within 30 kube get pod --selector batch.kubernetes.io/job-name=job --output name --ignore-not-found
+  eventually kube get pod --selector batch.kubernetes.io/job-name=job --output name --ignore-not-found
   [[ $(kube get pods --selector batch.kubernetes.io/job-name=job --output jsonpath='{.items[0].spec.initContainers[0].imagePullPolicy}') == IfNotPresent ]]
 }
 
 @test "A second release: not beside an example with which it can't stand, unless the namespaces differ" {
   second="helm install second consistent-pull-policy-0.1.0.tgz -n kubewarden --values values.yaml --dry-run=server"
   run script "$second --set example=multi-tenant"
-  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s, which the release pull-policy"* ]]
+  [[ $status != 0 && $output == *"multi-tenant must not stand beside agent-stack-k8s: the policy $name, which the release pull-policy"* ]]
   run script "$second --set example=multi-tenant,namespaces.only={a}"
   [[ $status != 0 ]]
   change 'namespaces.exclude={a}'
@@ -228,13 +263,13 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
 @test "wrong settings of another policy, by force: this policy serves on, and no change acts until they are corrected" {
   example agent-stack-k8s '.metadata.name = "consistent-pull-policy-wrong" | .spec.settings = {wrong: true}
     | .spec.policyServer = "pull-policy"' | kubectl apply --filename -
-  within 120 logged 'unknown field `wrong`'
+  eventually logged 'unknown field `wrong`'
   repaired
   change settings.mode=Warn
   not kubectl wait --for=condition=PolicyUniquelyReachable --timeout=60s "$policy"
   repaired
-  kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$policy"
-  not kubectl wait --for=jsonpath='{.status.policyStatus}'=active --timeout=1s "$wrong"
+  [[ $(kubectl get --output jsonpath='{.status.policyStatus}' "$policy") == active ]]
+  [[ $(kubectl get --output jsonpath='{.status.policyStatus}' "$wrong") != active ]]
   kubectl delete "$wrong"
   page "When new settings act"
   warned
@@ -288,7 +323,7 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   page "In an incident" 1
   untouched
   page "In an incident" 2
-  within 2 untouched
+  eventually untouched
   ${START_REGISTRY:-true} 3>&-
 }
 
@@ -301,8 +336,8 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   # Kubewarden's controller undoes `kubectl scale`, so its new Pods must find no node.
   kubectl cordon --selector kubernetes.io/os
   kubectl delete pods --namespace kubewarden --selector kubewarden/policy-server=pull-policy
-  within 60 not weak_check
-  grep 'failed calling webhook' "$BATS_TEST_TMPDIR/warnings"
+  eventually not weak_check
+  [[ $warnings == *'failed calling webhook'* ]]
   create other "app main app:v1 Always" "$unselected"
   kube label pod "$pod" some=label
   page "In an incident" 1
@@ -310,7 +345,7 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   kubectl label namespace "$NS" consistent-pull-policy/off-
   not weak_check
   page "In an incident" 2
-  within 2 untouched
+  eventually untouched
   kubectl uncordon --selector kubernetes.io/os
 }
 
@@ -319,13 +354,13 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   page "When new settings act"
   ${STOP_REGISTRY:-true} 3>&-
   controller 0
-  within 60 not kubectl patch "$policy" --dry-run=server --type merge --patch '{"spec": {"backgroundAudit": false}}'
+  eventually not kubectl patch "$policy" --dry-run=server --type merge --patch '{"spec": {"backgroundAudit": false}}'
   repaired
   page "In an incident" 4
-  within 10 untouched
+  eventually untouched
   ${START_REGISTRY:-true} 3>&-
   controller 1
-  kubectl wait --for=delete --timeout=120s "$policy"
+  kubectl wait --for=delete --timeout=600s "$policy"
   untouched
 }
 
@@ -334,6 +369,6 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   page "When new settings act"
   repaired
   page "Take it out"
-  within 2 untouched
+  eventually untouched
   not kubectl get policyserver pull-policy
 }

@@ -4,7 +4,7 @@ load lib
 
 teardown_file() { remove_examples; }
 
-files=(agent-stack-k8s every-pod-volumes)
+files=(agent-stack-k8s jobs)
 
 # Filters for `manifest`: a Pod with the first or the second file, and one of a Job with an image volume of its author.
 # shellcheck disable=SC2034 # create_all reads them
@@ -48,7 +48,7 @@ incident() {
   (cd site && node --input-type=module --eval 'import { runnerImport } from "vite";
     await runnerImport("./tests/pods-in-incident.ts")' "$(<"$BATS_TEST_TMPDIR/question")") \
     <"$BATS_TEST_TMPDIR/cluster.json" >"$BATS_TEST_TMPDIR/expected.json"
-  within 120 settled
+  eventually settled
   sleep 15 # Nothing more starts.
   settled
   echo "# $*: $(<"$BATS_TEST_TMPDIR/output")" >&3
@@ -61,7 +61,7 @@ incident() {
   image agent:v1 app:v1 side:v1
   digest=$(digest side:v1)
   create_all
-  within 120 all_run
+  eventually all_run
   kube get pods --output json | jq '.items |= map(select(.metadata.name | endswith("-with")))' >"$BATS_TEST_TMPDIR/cluster.json"
 
   delete_image app:v1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes a policy server's configuration with the policies of all examples, for `make cluster-tests`. Their lookups are
-# for all images:
+# for all images. `always-by-digest-use-cached` is pre-pull.bats':
 #
 #   e2e-tests/cluster/policies.sh annotated-policy.wasm >policies.yml
 #   policy-server --policies policies.yml --ignore-kubernetes-connection-failure
@@ -10,6 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gojq --yaml-input --slurp --arg module "file://$module" '
   [.[] | select(type == "object" and .kind == "ClusterAdmissionPolicy")
+    | ., (select(.metadata.name | endswith("-always-by-digest"))
+        | .metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached")
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
         settings: (.spec.settings | (.registry.images, .images.preferAlways | values) = ["*"])}}] | add

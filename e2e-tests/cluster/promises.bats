@@ -43,13 +43,13 @@ YAML
         {apiGroups: ["", "apps", "batch"], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
       | .namespaceSelector.matchLabels = {promises: "'"$example"'"})'
   done
-  within 60 eval 'kubectl get resourcequotas --all-namespaces --output json |
+  eventually eval 'kubectl get resourcequotas --all-namespaces --output json |
     jq --exit-status "[.items[] | .status.hard != null] | all"'
 
   objects >"$RUN/objects"
-  kubectl proxy --port "$((PORT + 2))" >/dev/null 3>&- &
+  proxy
   run python3 e2e-tests/cluster/promises.py "http://127.0.0.1:$((PORT + 2))" "$RUN/objects" "$NS" "${examples[@]}"
-  kill "$!"
+  kill "$proxy"
   echo "$output" >&3
   [[ $status == 0 ]]
 }

@@ -2,9 +2,10 @@
 # The cluster tests' own server: server.py DIRECTORY HTTP-PORT HTTPS-PORT, with REGISTRY and POLICY_SERVER.
 #
 # Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
-# exists, it answers nothing, like a registry that is away. Over HTTPS it is three webhooks, and forwards /validate/NAME
+# exists, it answers nothing, like a registry that is away; while DIRECTORY/frozen exists, it also keeps the connection open.
+# Repositories /private/ want a user and a password. Over HTTPS it is webhooks, and forwards /validate/NAME
 # to the policy server, because the API server calls nothing over HTTP.
-import base64, http.client, json, os, ssl, sys, threading
+import base64, http.client, json, os, ssl, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 directory, http_port, https_port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -30,11 +31,15 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        while os.path.exists(directory + "/frozen"):
+            time.sleep(0.2)
         if os.path.exists(directory + "/stopped"):
             self.close_connection = True
             return
         with open(directory + "/requests", "a") as requests:
             requests.write(f"{self.command} {self.path}\n")
+        if "/private/" in self.path and "authorization" not in self.headers:
+            return self.answer(401, b"", {"www-authenticate": 'Basic realm="private"'})
         self.forward(os.environ["REGISTRY"], None)
 
     do_HEAD = do_GET
@@ -44,6 +49,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/validate/"):
             return self.forward(os.environ["POLICY_SERVER"], body)
         request = json.loads(body)["request"]
+        if self.path.startswith("/acts"):
+            return self.review({"uid": request["uid"], "allowed": False, "status": {"message": "it acts"}})
         hook, _, image = self.path[1:].partition("?")[0].partition("/")
         if "mesh" in hook:  # adds a container with this image
             patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
@@ -54,8 +61,10 @@ class Handler(BaseHTTPRequestHandler):
             volumes = enumerate(request["object"]["spec"].get("volumes", []))
             paths = [f"/spec/volumes/{index}/image" for index, volume in volumes if "image" in volume]
             patch = [{"op": "remove", "path": path} for path in paths]
-        response = {"uid": request["uid"], "allowed": True, "patchType": "JSONPatch"}
-        response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
+        patch = base64.b64encode(json.dumps(patch).encode()).decode()
+        self.review({"uid": request["uid"], "allowed": True, "patchType": "JSONPatch", "patch": patch})
+
+    def review(self, response):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
         self.answer(200, json.dumps(review).encode(), {"content-type": "application/json"})
 
@@ -68,5 +77,6 @@ tls = ThreadingHTTPServer(("", https_port), Handler)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(directory + "/tls.crt", directory + "/tls.key")
 tls.socket = context.wrap_socket(tls.socket, server_side=True)
+open(directory + "/server.ready", "w").close()
 threading.Thread(target=plain.serve_forever, daemon=True).start()
 tls.serve_forever()

@@ -2,7 +2,7 @@
 load lib
 
 setup_suite() {
-  local machine local
+  local machine local pushed=true
   export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080}
   if [[ -z ${REGISTRY:-} ]]; then
     echo "REGISTRY is not set: a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000 (CONTRIBUTING.md)" >&2
@@ -17,8 +17,11 @@ setup_suite() {
     -keyout "$RUN/tls.key" -out "$RUN/tls.crt" 2>/dev/null
   python3 e2e-tests/cluster/server.py "$RUN" "$PORT" "$((PORT + 1))" >"$RUN/server.log" 2>&1 3>&- &
   echo "$!" >"$RUN/server.pid"
-  sleep 1 # The server ends at once if another program has the port.
-  kill -0 "$!" || { cat "$RUN/server.log" >&2 && return 1; }
+  # The server ends if another program has a port of it.
+  until [[ -e $RUN/server.ready ]]; do
+    kill -0 "$!" || { cat "$RUN/server.log" >&2 && return 1; }
+    sleep 0.1
+  done
 
   # The tests' images have one layer. Its program is that of this machine, so the nodes need its architecture.
   mkdir -p "$RUN/root/bin" "$RUN/image"
@@ -32,10 +35,12 @@ setup_suite() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
     # xtask pushes over HTTP to this machine alone.
     local=127.0.0.1:$((PORT + 2))
-    timeout 600 socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork" "TCP:$REGISTRY" 3>&- &
+    socat "TCP-LISTEN:${local#*:},bind=127.0.0.1,fork,reuseaddr" "TCP:$REGISTRY" 3>&- &
+    until (: <>"/dev/tcp/${local/://}") 2>/dev/null; do kill -0 "$!" || return 1; sleep 0.1; done
     "${CARGO_TARGET_DIR:-target}/xtask/xtask" push annotated-policy.wasm \
-      "$(sed -n "s#^  module: registry://ghcr.io/#registry://$local/#p" examples/agent-stack-k8s.yaml)"
+      "$(sed -n "s#^  module: registry://ghcr.io/#registry://$local/#p" examples/agent-stack-k8s.yaml)" || pushed=false
     kill "$!"
+    $pushed
   fi
 }
 

@@ -1,4 +1,5 @@
-# A tenant's AdmissionPolicy beside the operator's examples/multi-tenant.yaml (docs/install.md, Several teams).
+# Tenants under the operator's examples/multi-tenant.yaml: images that only one of them may pull, on a node; and a tenant's
+# AdmissionPolicy beside it (docs/install.md, Several teams).
 load lib
 
 teardown_file() { remove_examples; }
@@ -8,11 +9,10 @@ teardown_file() { remove_examples; }
 tenants_policy() {
   if [[ -n ${POLICY_SERVER:-} ]]; then
     webhook zz-tenant "$WEBHOOKS/validate/consistent-pull-policy-air-gapped"
-    sleep 1 # A webhook acts a moment after it was registered.
   else
     example air-gapped '.kind = "AdmissionPolicy" | .metadata.name = "tenant" | del(.spec.namespaceSelector)' |
       kube apply --filename -
-    kube wait --for=condition=PolicyUniquelyReachable --timeout=180s admissionpolicy/tenant
+    kube wait --for=condition=PolicyUniquelyReachable --timeout=600s admissionpolicy/tenant
   fi
 }
 
@@ -42,4 +42,24 @@ create_private() {
       is "second-${policy,,}" 'pulls("main") == "Always"'
     fi
   done
+}
+
+@test "a private image that the node has: a tenant with its pull secret starts, and others wait" {
+  local policy private=registry.example.com/private/$NS:v1 secret='.spec.imagePullSecrets = [{name: "pull"}]'
+  apply multi-tenant
+  image "$private"
+  kube create secret docker-registry pull --docker-server registry.example.com --docker-username user --docker-password password
+  create owner "app main =$private IfNotPresent" "$secret"
+  comes owner 'running("main")'
+  for policy in Always IfNotPresent Never; do
+    # The label that switches the other examples off is no way out.
+    create "other-${policy,,}" "app main =$private $policy" "$unselected"
+    is "other-${policy,,}" 'pulls("main") == "Always"'
+    comes "other-${policy,,}" 'waits_for_image("main")'
+    create "again-${policy,,}" "app main =$private $policy" "$secret"
+    comes "again-${policy,,}" 'running("main")'
+  done
+  touch "$RUN/stopped"
+  create away "app main =$private IfNotPresent" "$secret"
+  comes away 'waits_for_image("main")'
 }

@@ -32,20 +32,20 @@ all_run() {
   local kind pods
   image agent:v1 app:v1 app:v2
   for kind in "${kinds[@]}"; do version "$kind" v1 | kube apply --filename -; done
-  within 90 all_run 3 v1
+  eventually all_run 3 v1
   pods=$(kube get pods --output name)
   for kind in "${kinds[@]}"; do
     version "$kind" v1 | kube apply --filename -
     version "$kind" v1 | kube apply --server-side --force-conflicts --filename -
   done
   kube scale deployment/deployment --replicas 2
-  within 90 all_run 4 v1
+  eventually all_run 4 v1
   rollouts 2
   diff <(echo "$pods") <(kube get pods --output name | grep --fixed-strings "$pods")
 
   for kind in Deployment DaemonSet; do version "$kind" v2 | kube apply --filename -; done
   kube label job job some=label
-  within 90 all_run 3 v2
+  eventually all_run 3 v2
   rollouts 4
   kube get deployment deployment --output json |
     jq --exit-status "$conditions .spec.template | pulls(\"imagecheck-0\") == \"IfNotPresent\""

@@ -44,18 +44,15 @@ stop_servers() {
   done
 }
 
-# port_of NAME SED-EXPRESSION: waits until the server's log has its port, and prints the port.
+# port_of NAME SED-EXPRESSION: waits until the server's log has its port, and prints the port. Fails if the server ends.
 port_of() {
-  local try port log=$BATS_FILE_TMPDIR/servers/$1.log
-  for ((try = 0; try < 250; try++)); do
-    port=$(sed -n "$2" "$log" | head -n 1)
-    [[ -z $port ]] || break
+  local port='' server=$BATS_FILE_TMPDIR/servers/$1
+  until [[ -s $server.pid ]]; do sleep 0.02; done
+  while [[ -z $port ]]; do
+    kill -0 "$(<"$server.pid")" 2>/dev/null || { echo "$1 did not start:" && cat "$server.log" && return 1; } >&2
     sleep 0.02
+    port=$(sed -n "$2" "$server.log" | head -n 1)
   done
-  if [[ -z $port ]]; then
-    { echo "$1 did not start:" && cat "$log"; } >&2
-    return 1
-  fi
   echo "$port"
 }
 

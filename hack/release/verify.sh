@@ -1,29 +1,22 @@
 #!/usr/bin/env bash
-# Verifies the pushed module, the SBOM and the built file annotated-policy.wasm, with the commands of
-# docs/verify.md. Also compares the pushed module with the built file. The release workflow runs this script
-# before it publishes the release.
+# Verifies what a release in TAG has pushed or built, as docs/verify.md does: references of the module and the chart, and
+# files. The workflow goes on only if users can do the same.
 #
-#   hack/release/verify.sh <reference> <tag>
+#   TAG=v<version> hack/release/verify.sh <reference or file>...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. hack/release/lib.sh
 
-reference=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+attested() { gh attestation verify "$1" --repo "${repository#https://github.com/}"; }
 
-repository=${GITHUB_SERVER_URL:-https://github.com}/$GITHUB_REPOSITORY
-signer=(
-  --certificate-identity "$repository/.github/workflows/release.yml@refs/tags/$2"
-  --certificate-oidc-issuer https://token.actions.githubusercontent.com
-)
-cosign verify "${signer[@]}" "$reference" >/dev/null
-cosign verify-blob "${signer[@]}" --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json
-# Users verify with docs/verification-config.yml. A fork signs its own releases, so the fork's name replaces
-# the name of this project.
-sed "s#github.com/[^/]*/[^/]*/#github.com/$GITHUB_REPOSITORY/#" docs/verification-config.yml >"$work/config.yml"
-kwctl verify --verification-config-path "$work/config.yml" "registry://$reference"
-gh attestation verify "oci://$reference" --repo "$GITHUB_REPOSITORY"
-gh attestation verify annotated-policy.wasm --repo "$GITHUB_REPOSITORY"
-
-kwctl pull --output-path "$work/pulled.wasm" "registry://$reference"
-cmp annotated-policy.wasm "$work/pulled.wasm"
+for name in "$@"; do
+  case $name in
+  *.spdx.json) cosign verify-blob "${signer[@]}" --bundle "${name%.json}.jsonl.bundle.sigstore" "$name" ;;
+  *@sha256:*)
+    cosign verify "${signer[@]}" "$name" >/dev/null
+    attested "oci://$name"
+    [[ $name != "$module"@* ]] || kwctl verify --verification-config-path docs/verification-config.yml "registry://$name"
+    ;;
+  *) attested "$name" ;;
+  esac
+done

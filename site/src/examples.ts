@@ -24,7 +24,7 @@ const { "../examples/nightly-report.yaml": nightlyReport = "", ...manifests } =
     eager: true,
   });
 const policyFiles = import.meta.glob<string>(
-  ["../../examples/*.yaml", "!../../examples/pairs.yaml"],
+  ["../../examples/*.yaml", "!../../examples/{pairs,pre-pull,descheduler-values}.yaml"],
   { query: "?raw", import: "default", eager: true },
 );
 const pairs = import.meta.glob<string>("../../examples/pairs.yaml", {
@@ -96,7 +96,7 @@ const NIGHTLY_REPORT = {
   label: "nightly-report",
   text: nightlyReport,
   choices: { missing: ["registry.example.com/team/upload:v2"], copies: false },
-  settings: settingsFor("every-pod-volumes"),
+  settings: settingsFor("jobs"),
 } satisfies Example;
 
 /** Problems of agent-stack-k8s 0.47. With a problem's `choices`, the drawing shows the problem. */

@@ -31,6 +31,13 @@ export type ExampleFile = {
 const CONDITIONS = new Map<string, (request: AdmissionRequest) => boolean>([
   ["false", () => false],
   [
+    'request.resource.resource != "pods" || ' +
+      '"batch.kubernetes.io/job-name" in object.metadata.?labels.orValue({})',
+    ({ resource, object }) =>
+      textAt(resource, "resource") !== "pods" ||
+      textAt(object, "metadata", "labels", "batch.kubernetes.io/job-name") !== undefined,
+  ],
+  [
     'request.operation != "UPDATE" || has(request.subResource) || ' +
       "object.spec.containers.map(c, c.image) != oldObject.spec.containers.map(c, c.image) || " +
       "object.spec.?initContainers.orValue([]).map(c, c.image) != " +

@@ -2,7 +2,9 @@
 
 use super::json_list::LIST_MAX;
 use super::{Judged, Outcome};
-use crate::examination::{Examination, Place, Reason};
+use crate::examination::{Examination, Place};
+use crate::lookup::Class;
+use crate::request::Operation;
 use crate::settings::Action;
 use crate::shown::shown;
 
@@ -12,9 +14,11 @@ const WARNINGS_MAX: usize = 10;
 /// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
-/// What is wrong, and what to do about it.
-fn sentence(reason: &dyn Reason, place: &Place<'_>) -> String {
-    format!("{}: {}", reason.problem(place), reason.help(place))
+/// What becomes of the Pods of a pod template, what is wrong, and what to do about it.
+fn sentence(judged: &Judged<'_, '_>, place: &Place<'_>) -> String {
+    let reason = &judged.finding.reason;
+    let (problem, help) = (reason.problem(place), reason.help(place));
+    format!("{}{problem}: {help}", judged.of_pods)
 }
 
 /// The findings, the most important first.
@@ -29,9 +33,7 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
     let mut rejecting = by_importance(findings);
     rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
     let first = rejecting.iter().take(SENTENCES_MAX);
-    let mut sentences: Vec<String> = first
-        .map(|judged| sentence(&*judged.finding.reason, judged.place))
-        .collect();
+    let mut sentences: Vec<String> = first.map(|judged| sentence(judged, judged.place)).collect();
     let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
     if hidden > 0 {
         sentences.push(format!("and {hidden} more"));
@@ -72,29 +74,28 @@ impl Warnings {
             room,
             ..Self::default()
         };
-        for Judged {
-            finding,
-            place,
-            outcome,
-        } in by_importance(findings)
-        {
-            let reason = &*finding.reason;
-            match outcome {
+        for judged in by_importance(findings) {
+            let place = judged.place;
+            match judged.outcome {
                 Outcome::Warns if is_repaired && place.is_changed() => {
-                    warnings.add(true, "", || sentence(reason, &place.after()));
+                    warnings.add(true, "", || sentence(judged, &place.after()));
                 }
-                Outcome::Warns => warnings.add(true, "", || sentence(reason, place)),
+                Outcome::Warns => warnings.add(true, "", || sentence(judged, place)),
                 Outcome::Repairs if is_repaired => {
-                    if let Some(line) = reason.repaired(place) {
+                    if let Some(line) = judged.finding.reason.repaired(place) {
                         warnings.add(false, "", || line);
                     }
                 }
                 Outcome::Repairs | Outcome::Rejects => {}
             }
         }
+        let is_template = examination.request.operation == Operation::Template;
         for (image, action, failure) in &examination.failed_lookups {
+            let is_found = failure.class() == Class::NotFound && is_template;
             let suffix = match action {
+                // A finding tells it.
                 Action::Reject => continue,
+                _ if is_found => continue,
                 Action::KeepTag => " (kept as it is)",
                 Action::UseCached if is_repaired => " (a node may use the image that it has)",
                 Action::UseCached => "",

@@ -49,6 +49,11 @@ pub(crate) enum Effect {
     Preference,
     /// `Fix` and `Reject` reject. A pod template is only warned of, unless `templates` is `Reject`.
     NotRepairable,
+    /// In a pod template, an image is not found. `Fix` and `Reject` do what `templates` says.
+    NotFound {
+        /// Whether the Pods would be rejected. If not, they would be created and wait.
+        rejects_pods: bool,
+    },
     /// Every mode warns.
     OnlyWarning,
 }

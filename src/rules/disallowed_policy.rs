@@ -33,43 +33,41 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
 /// The settings disallow a pull policy.
 #[derive(Debug)]
 struct Disallowed<'o> {
-    /// The settings that say so, each with its first pattern that matches the image.
-    by: Vec<(&'static str, &'o Pattern)>,
+    /// The setting that says so.
+    setting: &'static str,
+    /// Its first pattern that matches the image.
+    pattern: &'o Pattern,
     /// The pull policy to set instead. None if none is known to be right.
     allowed: Option<PullPolicy>,
 }
 
-/// Whether the settings disallow the pull policy of a place.
+/// Whether the settings disallow the pull policy of a place. `requireAlways` goes before
+/// `forbidAlways`, so the one list can hold the exceptions of the other.
 fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
+    use PullPolicy::{Always, IfNotPresent, Never};
     let settings = place.settings;
-    let require = settings
-        .require_always
-        .map(|pattern| ("images.requireAlways", pattern));
-    let forbid = settings
-        .forbid_always
-        .map(|pattern| ("images.forbidAlways", pattern));
-    let never = settings
-        .forbid_never
-        .map(|pattern| ("images.forbidNever", pattern));
-    let (by, allowed) = match (require, forbid, place.policy.now) {
-        (Some(require), Some(forbid), _) => (vec![require, forbid], None),
-        (Some(_), None, PullPolicy::Always) => return None,
-        (Some(require), None, _) => (vec![require], Some(PullPolicy::Always)),
-        (None, Some(forbid), PullPolicy::Always) => (vec![forbid], Some(PullPolicy::IfNotPresent)),
-        (None, _, PullPolicy::Never) => (vec![never?], None),
-        (None, ..) => return None,
+    let (setting, pattern, allowed) = match (
+        place.policy.now,
+        settings.require_always,
+        settings.forbid_always,
+        settings.forbid_never,
+    ) {
+        (Always, None, Some(pattern), _) => ("forbidAlways", pattern, Some(IfNotPresent)),
+        (IfNotPresent | Never, Some(pattern), ..) => ("requireAlways", pattern, Some(Always)),
+        (Never, None, _, Some(pattern)) => ("forbidNever", pattern, None),
+        _ => return None,
     };
-    Some(Disallowed { by, allowed })
+    Some(Disallowed {
+        setting,
+        pattern,
+        allowed,
+    })
 }
 
 impl Reason for Disallowed<'_> {
     fn problem(&self, place: &Place<'_>) -> String {
-        let settings = self
-            .by
-            .iter()
-            .map(|(setting, pattern)| format!("{setting} has {}", pattern.as_str()));
-        let settings: Vec<String> = settings.collect();
-        format!("{} but {}", place.pulls(), settings.join(" and "))
+        let (pulls, setting, pattern) = (place.pulls(), self.setting, self.pattern.as_str());
+        format!("{pulls} but images.{setting} has {pattern}")
     }
 
     fn help(&self, place: &Place<'_>) -> String {
@@ -81,9 +79,6 @@ impl Reason for Disallowed<'_> {
                 )
             }
             Some(_) => place.set_policy(),
-            None if self.by.len() > 1 => {
-                "take one of the two patterns out of this policy's settings".to_owned()
-            }
             None => {
                 format!(
                     "set {} to IfNotPresent if a registry has this image",
@@ -94,7 +89,6 @@ impl Reason for Disallowed<'_> {
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        let settings: Vec<&str> = self.by.iter().map(|(setting, _)| *setting).collect();
-        Some(format!("{} ({})", place.now_pulls(), settings.join(", ")))
+        Some(format!("{} (images.{})", place.now_pulls(), self.setting))
     }
 }

@@ -7,14 +7,17 @@
 //! which the kubelet itself would pull only if the digest has changed.
 
 mod failed;
+mod restored;
 
 use std::collections::BTreeMap;
 
 use self::failed::use_failure;
+pub(super) use self::restored::restore;
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{PullPolicy, Reference};
 use crate::lookup::{Client, Session};
 use crate::pod::List;
+use crate::request::Operation;
 use crate::settings::Lookup;
 use crate::shown::shown;
 
@@ -35,9 +38,13 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
     let mut session = Session::new(client);
     for image in images(examination, lookup) {
         match session.digest(image.reference) {
-            Ok(digest) if lookup.pins() => pin(examination, &image, &digest),
+            Ok(digest) if lookup.pins() && image.is_of_pods(lookup) => {
+                pin(examination, &image, &digest);
+            }
             Ok(_) => {}
-            Err(failure) => use_failure(examination, &image, failure),
+            Err(failure) => {
+                use_failure(examination, &image, failure, image.is_of_pods(lookup));
+            }
         }
     }
     let failed = &mut examination.failed_lookups;
@@ -58,7 +65,8 @@ struct Image<'o> {
     places: Vec<usize>,
 }
 
-/// The images to look up, in their order.
+/// The images to look up, in their order. In a pod template, those come last for which its Pods
+/// would not ask.
 fn images<'o>(examination: &Examination<'o>, lookup: Lookup) -> Vec<Image<'o>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image<'o>> = Vec::new();
@@ -89,11 +97,18 @@ fn images<'o>(examination: &Examination<'o>, lookup: Lookup) -> Vec<Image<'o>> {
             }
         }
     }
-    images.retain(|image| image.is_pulled && (image.is_always || lookup != Lookup::PinAlways));
+    let is_template = examination.request.operation == Operation::Template;
+    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods(lookup)));
+    images.sort_by_key(|image| !image.is_of_pods(lookup));
     images
 }
 
 impl Image<'_> {
+    /// Whether a Pod asks for the image, and not only its pod template.
+    fn is_of_pods(&self, lookup: Lookup) -> bool {
+        self.is_always || lookup != Lookup::PinAlways
+    }
+
     /// Adds a place that has the image.
     fn add(&mut self, index: usize, place: &Place<'_>) {
         // At UPDATE, a place that this policy has pinned has `IfNotPresent` in place of `Always`.

@@ -81,6 +81,7 @@ fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Erro
 /// with no `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$")))]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
 
@@ -149,6 +150,42 @@ pub struct Template(
     pub(crate) Box<Container>,
 );
 
+/// A field that a template can't have: its path, whether it is set, and why it can't be.
+type Forbidden = (&'static str, fn(&Container) -> bool, &'static str);
+
+const FORBIDDEN: [Forbidden; 10] = [
+    ("name", |it| !it.name.is_empty(), OWN),
+    ("image", |it| it.image.is_some(), OWN),
+    ("imagePullPolicy", |it| it.image_pull_policy.is_some(), OWN),
+    ("lifecycle", |it| it.lifecycle.is_some(), NO_PROBES),
+    ("livenessProbe", |it| it.liveness_probe.is_some(), NO_PROBES),
+    (
+        "readinessProbe",
+        |it| it.readiness_probe.is_some(),
+        NO_PROBES,
+    ),
+    ("startupProbe", |it| it.startup_probe.is_some(), NO_PROBES),
+    ("restartPolicy", |it| it.restart_policy.is_some(), ENDS),
+    (
+        "restartPolicyRules",
+        |it| it.restart_policy_rules.is_some(),
+        ENDS,
+    ),
+    (
+        "resources.claims",
+        has_claims,
+        "the Pods don't have this claim",
+    ),
+];
+const OWN: &str = "every added check has its own";
+const NO_PROBES: &str = "an init container has none";
+const ENDS: &str = "a check runs once and ends";
+
+fn has_claims(container: &Container) -> bool {
+    let resources = container.resources.as_ref();
+    resources.is_some_and(|resources| resources.claims.is_some())
+}
+
 impl TryFrom<Value> for Template {
     type Error = String;
 
@@ -163,49 +200,18 @@ impl TryFrom<Value> for Template {
 }
 
 impl Template {
+    /// The fields of a container that a template can't have, with a dot before a field of a field.
+    #[cfg(feature = "schema")]
+    pub fn forbidden_fields() -> impl Iterator<Item = &'static str> {
+        FORBIDDEN.into_iter().map(|(field, ..)| field)
+    }
+
     /// What is wrong with the template, a sentence for each problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let container = &self.0;
-        let claims = container
-            .resources
-            .as_ref()
-            .and_then(|resources| resources.claims.as_ref());
-        let own = "every added check has its own";
-        let no_probes = "an init container has none";
-        let ends = "a check runs once and ends";
-        let forbidden = [
-            ("name", !container.name.is_empty(), own),
-            ("image", container.image.is_some(), own),
-            (
-                "imagePullPolicy",
-                container.image_pull_policy.is_some(),
-                own,
-            ),
-            ("lifecycle", container.lifecycle.is_some(), no_probes),
-            (
-                "livenessProbe",
-                container.liveness_probe.is_some(),
-                no_probes,
-            ),
-            (
-                "readinessProbe",
-                container.readiness_probe.is_some(),
-                no_probes,
-            ),
-            ("startupProbe", container.startup_probe.is_some(), no_probes),
-            ("restartPolicy", container.restart_policy.is_some(), ends),
-            (
-                "restartPolicyRules",
-                container.restart_policy_rules.is_some(),
-                ends,
-            ),
-            (
-                "resources.claims",
-                claims.is_some(),
-                "the Pods don't have this claim",
-            ),
-        ];
-        let set = forbidden.into_iter().filter(|(_, is_set, _)| *is_set);
+        let set = FORBIDDEN
+            .into_iter()
+            .filter(|(_, is_set, _)| is_set(container));
         let problems =
             set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
         let has_command = container

@@ -5,6 +5,7 @@ mod build;
 mod push;
 mod run;
 mod show;
+mod survey;
 
 use std::process::ExitCode;
 
@@ -28,12 +29,13 @@ enum Command {
     Run(run::Args),
     /// Shows what this policy does to captured requests
     Show,
+    Survey(survey::Args),
 }
 
 /// Runs the command that the command line names.
 pub(crate) fn main() -> ExitCode {
     match run(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
             // Users read this error. So its causes follow in the same line, and there is no
             // backtrace, even if RUST_BACKTRACE is set.
@@ -43,12 +45,14 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<()> {
+fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Annotate(args) => annotate::run(&args),
-        Command::Build => build::run(),
-        Command::Push(args) => push::run(&args),
-        Command::Run(args) => run::run(&args),
-        Command::Show => show::run(),
+        Command::Annotate(args) => annotate::run(&args)?,
+        Command::Build => build::run()?,
+        Command::Push(args) => push::run(&args)?,
+        Command::Run(args) => run::run(&args)?,
+        Command::Show => show::run()?,
+        Command::Survey(args) => return survey::run(&args),
     }
+    Ok(ExitCode::SUCCESS)
 }

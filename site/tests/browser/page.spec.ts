@@ -16,7 +16,7 @@ test("the first example is a Pod that begins its work and hangs, and its repair"
   await expect(playground.verdict).toHaveText("allowed, repaired");
   await expect(playground.about).toContainText("Pod nightly-report, CREATE");
   await expect(page.locator("#object-example option:checked")).toHaveText("nightly-report");
-  await expect(page.locator("#settings-example option:checked")).toHaveText("every-pod-volumes");
+  await expect(page.locator("#settings-example option:checked")).toHaveText("jobs");
   expect((await playground.text("object")).trimEnd().split("\n").length).toBeLessThanOrEqual(15);
   const [report, upload] = ["report:v7", "upload:v2"].map(
     (it) => `registry.example.com/team/${it}`,
@@ -40,7 +40,7 @@ test("the settings follow the object until the person chooses others", async ({ 
   await playground.choose("object", "weak-checks: Job");
   await expect(settings).toHaveText("agent-stack-k8s");
   await playground.choose("object", "nightly-report");
-  await expect(settings).toHaveText("every-pod-volumes");
+  await expect(settings).toHaveText("jobs");
   await playground.choose("settings", "audit");
   await playground.choose("object", "weak-checks: Pod");
   await expect(settings).toHaveText("audit");

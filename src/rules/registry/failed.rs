@@ -4,12 +4,20 @@ use super::Image;
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::PullPolicy;
 use crate::lookup::{Class, Failure};
+use crate::request::Operation;
 use crate::settings::Action;
 
-/// Does what the settings demand after the lookup of this image failed.
-pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, failure: Failure) {
+/// Does what the settings demand after the lookup of this image failed. `is_of_pods` is false if
+/// only a pod template asks for the image: then the failure rejects no Pod.
+pub(super) fn use_failure(
+    examination: &mut Examination<'_>,
+    image: &Image<'_>,
+    failure: Failure,
+    is_of_pods: bool,
+) {
     let registry = &examination.settings.registry;
     let action = match failure.class() {
+        _ if !is_of_pods => Action::KeepTag,
         Class::NotFound => registry.on_not_found,
         Class::Denied => registry.on_denied,
         Class::NoAnswer => registry.on_no_answer,
@@ -19,17 +27,21 @@ pub(super) fn use_failure(examination: &mut Examination<'_>, image: &Image<'_>, 
             use_cached(examination, &image.places, failure)
         }
         Action::UseCached | Action::KeepTag => Action::KeepTag,
-        Action::Reject => {
-            if let Some(first) = image.places.first() {
-                let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
-                let reason = FailedLookup { failure, action };
-                examination
-                    .findings
-                    .add(*first, Rule::Registry, subject, effect, reason);
-            }
-            Action::Reject
-        }
+        Action::Reject => Action::Reject,
     };
+    let rejects_pods = action == Action::Reject;
+    let is_template = examination.request.operation == Operation::Template;
+    let effect = match failure.class() {
+        // `templates` decides, because a person is there to read it.
+        Class::NotFound if is_template => Some(Effect::NotFound { rejects_pods }),
+        _ => rejects_pods.then_some(Effect::NotRepairable),
+    };
+    if let (Some(first), Some(effect)) = (image.places.first(), effect) {
+        let (subject, reason) = (Subject::Image(None), FailedLookup(failure));
+        examination
+            .findings
+            .add(*first, Rule::Registry, subject, effect, reason);
+    }
     let asked = image.reference.as_written();
     examination.failed_lookups.push((asked, done, failure));
 }
@@ -46,13 +58,7 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
         {
             done = Action::UseCached;
             let subject = Subject::PullPolicy(Some(PullPolicy::IfNotPresent));
-            let (effect, reason) = (
-                Effect::Repairable,
-                FailedLookup {
-                    failure,
-                    action: done,
-                },
-            );
+            let (effect, reason) = (Effect::Repairable, NoDigest(failure));
             examination
                 .findings
                 .add(*index, Rule::Registry, subject, effect, reason);
@@ -61,31 +67,39 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
     done
 }
 
-/// The lookup failed. The settings reject the image, or they allow the copy that the node already
-/// has.
+/// The lookup failed, and the settings reject the image.
 #[derive(Debug)]
-struct FailedLookup {
-    failure: Failure,
-    action: Action,
-}
+struct FailedLookup(Failure);
 
 impl Reason for FailedLookup {
     fn problem(&self, place: &Place<'_>) -> String {
-        if self.action == Action::UseCached {
-            return format!("{} but its registry gives no digest", place.pulls());
-        }
         let (name, image) = (place.shown_name(), place.shown_image());
-        format!("{name}'s image {image} {}", self.failure.problem())
+        format!("{name}'s image {image} {}", self.0.problem())
     }
 
-    fn help(&self, place: &Place<'_>) -> String {
-        match self.action {
-            Action::UseCached => place.set_policy(),
-            _ => self.failure.help().to_owned(),
-        }
+    fn help(&self, _: &Place<'_>) -> String {
+        self.0.help().to_owned()
     }
 
     fn is_momentary(&self) -> bool {
-        self.failure.is_momentary()
+        self.0.is_momentary()
+    }
+}
+
+/// The lookup failed, and the settings allow the copy that the node already has.
+#[derive(Debug)]
+struct NoDigest(Failure);
+
+impl Reason for NoDigest {
+    fn problem(&self, place: &Place<'_>) -> String {
+        format!("{} but its registry gives no digest", place.pulls())
+    }
+
+    fn help(&self, place: &Place<'_>) -> String {
+        place.set_policy()
+    }
+
+    fn is_momentary(&self) -> bool {
+        self.0.is_momentary()
     }
 }

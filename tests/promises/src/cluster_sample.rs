@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use crate::kubelet::{Images, Kubelet, OnNode, Whereabouts};
+use crate::kubelet::{self, Images, OnNode, WHEREABOUTS, Whereabouts};
 use crate::policy::{Policy, observe};
 use crate::settings::Settings;
 use crate::small_pods::{FAMILIES, notation, settings};
@@ -25,7 +25,7 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
         };
         let all = settings();
         let case = pod.case(&all[random.usize(..all.len())]);
-        let world = [(); 2].map(|()| Whereabouts::ALL[random.usize(..Whereabouts::ALL.len())]);
+        let world = [(); 2].map(|()| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
         let before = &case.request["object"];
         let after = observe(policy, &case)?.object_after(&case.request);
         let mut images = Images::default();
@@ -53,7 +53,7 @@ fn line(
     is_returned: bool,
 ) -> Value {
     let pod = Pod::read(&object["spec"], settings);
-    let kubelet = Kubelet::of(&pod, images);
+    let kubelet = kubelet::of(&pod, images);
     let result = kubelet.start(&world.to_vec(), None);
     let named = images.0.iter().map(|(image, number)| {
         let Whereabouts {

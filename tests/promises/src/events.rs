@@ -8,7 +8,7 @@ mod webhook;
 
 use serde_json::{Value, json};
 
-use crate::json::{CONTAINER_LISTS, elements, elements_mut, list_mut};
+use crate::json::{CONTAINER_LISTS, elements, elements_mut, list_mut, named};
 
 pub use self::mesh::Mesh;
 pub use self::webhook::Webhook;
@@ -27,13 +27,15 @@ pub enum Event {
     Debugged,
     /// A person changes an image with `kubectl set image`.
     ImageSet,
+    /// A person applies the same manifest again, or a syncer writes its images again.
+    AppliedAgain,
     /// An audit examines the running Pod.
     Audited,
 }
 
 impl Event {
     /// All events.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Created,
         Self::ChangedBetween(Webhook::Mesh(Mesh::NativeSidecar)),
         Self::ChangedBetween(Webhook::Mesh(Mesh::LastContainer)),
@@ -45,6 +47,7 @@ impl Event {
         Self::AlwaysPullImages,
         Self::Debugged,
         Self::ImageSet,
+        Self::AppliedAgain,
         Self::Audited,
     ];
 }
@@ -103,6 +106,21 @@ pub fn image_set(create: &Value, stored: &Value) -> Value {
     let mut request = update(create, object, stored);
     request["userInfo"] = json!({"username": "jane"});
     request
+}
+
+/// Returns the request that writes the images of the created Pod into the stored one.
+#[must_use]
+pub fn applied_again(create: &Value, stored: &Value) -> Value {
+    let mut object = stored.clone();
+    for list in ["initContainers", "containers"] {
+        let written = elements(&create["object"]["spec"], list);
+        for container in elements_mut(&mut object["spec"], list) {
+            if let Some(written) = named(written, &container["name"]) {
+                container["image"] = written["image"].clone();
+            }
+        }
+    }
+    update(create, object, stored)
 }
 
 /// Returns the request of an audit for a running Pod: a CREATE that names no user. In the Pod's

@@ -4,7 +4,8 @@
 //! case.
 //!
 //! Names, images and patterns come from short lists, so that a case often contains the same
-//! name twice.
+//! name twice. Half of the cases are dense (`Source::is_dense`): there, the rules about the start
+//! of a Pod have the most to do.
 
 mod any_shape;
 mod container;
@@ -55,13 +56,11 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
 /// Returns the case that is made from these bytes.
 #[must_use]
 pub fn case(bytes: &[u8]) -> Case {
-    Source(Unstructured::new(bytes))
-        .case()
-        .unwrap_or_else(|_| Case {
-            request: json!({}),
-            settings: json!({}),
-            answers: Answers::default(),
-        })
+    Source::new(bytes).case().unwrap_or_else(|_| Case {
+        request: json!({}),
+        settings: json!({}),
+        answers: Answers::default(),
+    })
 }
 
 /// All images of the random cases that have no digest and no deliberate mistake.
@@ -129,16 +128,28 @@ pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
     }
 }
 
-struct Source<'a>(Unstructured<'a>);
+struct Source<'a> {
+    bytes: Unstructured<'a>,
+    /// Whether the case is the creation of a Pod that has few images, some of them in two
+    /// spellings, many image volumes, each on some of the containers, and often exempt containers.
+    is_dense: bool,
+}
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes: Unstructured::new(bytes),
+            is_dense: false,
+        }
+    }
+
     /// Returns true with the probability `part` / `whole`. Returns false if no bytes are left.
     fn chance(&mut self, part: u8, whole: u8) -> Result<bool> {
-        Ok(self.0.int_in_range(1..=whole)? > whole - part)
+        Ok(self.bytes.int_in_range(1..=whole)? > whole - part)
     }
 
     fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> Result<&'t T> {
-        Ok(self.0.choose(from)?)
+        Ok(self.bytes.choose(from)?)
     }
 
     /// One word of a text.
@@ -149,7 +160,7 @@ impl Source<'_> {
 
     /// Some words of a text, each at most once.
     fn words(&mut self, text: &'static str, most: usize) -> Result<Vec<String>> {
-        let count = self.0.int_in_range(1..=most)?;
+        let count = self.bytes.int_in_range(1..=most)?;
         let mut list = Vec::new();
         for _ in 0..count {
             let word = self.word(text)?.to_owned();
@@ -169,15 +180,17 @@ impl Source<'_> {
         values: &[Value],
     ) -> Result<()> {
         if self.chance(1, whole)? {
-            object[key] = self.0.choose(values)?.clone();
+            object[key] = self.bytes.choose(values)?.clone();
         }
         Ok(())
     }
 
     fn case(&mut self) -> Result<Case> {
+        self.is_dense = self.chance(1, 2)?;
         let settings = self.settings()?;
         let mut images = Vec::new();
-        for _ in 0..self.0.int_in_range(1..=3)? {
+        let most = if self.is_dense { 2 } else { 3 };
+        for _ in 0..self.bytes.int_in_range(1..=most)? {
             images.push(self.repository()?);
         }
         Ok(Case {
@@ -188,7 +201,7 @@ impl Source<'_> {
     }
 
     fn repository(&mut self) -> Result<&'static str> {
-        let is_other = self.chance(1, 2)?;
+        let is_other = self.chance(1, if self.is_dense { 8 } else { 2 })?;
         self.word(if is_other {
             OTHER_REPOSITORIES
         } else {

@@ -1,5 +1,6 @@
 //! All small Pods, in three families. Each Pod is started in all worlds, as it comes in and as this
-//! policy returns it.
+//! policy returns it. Only `make soak` does it: of 16 wrong edits, a sample of these Pods noticed
+//! none that random Pods don't notice.
 //!
 //! A Pod that is another one with other names (of images, app containers or volumes) is left out.
 //! So is a Pod with `restartPolicy: Always` where `imageChecks.everyPod` doesn't depend on it.

@@ -7,7 +7,6 @@ mod generated_settings;
 mod patterns;
 mod random;
 mod references;
-mod small_pods;
 
 /// The number in an environment variable, or else a default.
 fn number(variable: &str, default: u64) -> u64 {

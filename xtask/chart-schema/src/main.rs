@@ -3,37 +3,25 @@
 //! this value over the settings of an example: no key of an object is required, and `null` takes a
 //! key out.
 
-use consistent_pull_policy::settings::Settings;
+use consistent_pull_policy::settings::{Settings, Template};
 use k8s_openapi::api::core::v1::Container;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-
-/// The fields of a container that a check template can't have.
-const NOT_IN_A_TEMPLATE: [&str; 9] = [
-    "image",
-    "imagePullPolicy",
-    "lifecycle",
-    "livenessProbe",
-    "name",
-    "readinessProbe",
-    "restartPolicy",
-    "restartPolicyRules",
-    "startupProbe",
-];
 
 fn main() -> serde_json::Result<()> {
     let mut values: Value =
         serde_json::from_str(include_str!("../../../chart/values.schema.json"))?;
     let mut settings = schema::<Settings>();
     let mut template = schema::<Container>();
-    for field in NOT_IN_A_TEMPLATE {
-        remove(&mut template["properties"], field);
+    for path in Template::forbidden_fields() {
+        let mut fields = &mut template["properties"];
+        let (parents, field) = path.rsplit_once('.').unwrap_or(("", path));
+        for parent in parents.split('.').filter(|parent| !parent.is_empty()) {
+            fields = &mut fields[parent]["properties"];
+        }
+        remove(fields, field);
     }
-    remove(
-        &mut template["properties"]["resources"]["properties"],
-        "claims",
-    );
     remove_descriptions(&mut template);
     settings["properties"]["imageChecks"]["properties"]["template"] = template;
     make_part(&mut settings, false);
@@ -82,6 +70,10 @@ fn make_part(schema: &mut Value, in_list: bool) {
     }
     if let Some(Value::Array(variants)) = keys.remove("oneOf").or_else(|| keys.remove("anyOf")) {
         keys.extend(one_schema(variants));
+    }
+    // An empty string counts as absent.
+    if let Some(Value::String(pattern)) = keys.get_mut("pattern") {
+        pattern.insert_str(0, "^$|");
     }
     // YAML reads a bare `Off` as `false`.
     if let Some(words) = keys.get_mut("enum").and_then(Value::as_array_mut)

@@ -1,6 +1,6 @@
 //! Values with random shapes where Kubernetes and the settings have others.
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::Result;
 use serde_json::{Value, json};
 
 use super::Source;
@@ -11,7 +11,7 @@ use super::Source;
 pub fn any_shape(value: &Value, bytes: &[u8]) -> Value {
     let mut value = value.clone();
     // If the bytes end, the rest of the value keeps its shape.
-    let _ = Source(Unstructured::new(bytes)).reshape(&mut value);
+    let _ = Source::new(bytes).reshape(&mut value);
     value
 }
 
@@ -28,7 +28,7 @@ impl Source<'_> {
                 json!([value]),
                 json!({"name": value}),
             ];
-            *value = self.0.choose(&others)?.clone();
+            *value = self.bytes.choose(&others)?.clone();
         }
         match value {
             Value::Array(list) => list.iter_mut().try_for_each(|one| self.reshape(one)),

@@ -11,11 +11,15 @@ use crate::image::PullPolicy;
 
 impl Source<'_> {
     pub(super) fn image(&mut self, repositories: &[&str]) -> Result<Value> {
+        if self.is_dense {
+            let suffix = self.pick(&["", ":v1", ":v1", ":v1", ":v1", ":v1", ":v2", ":v2"])?;
+            return Ok([self.pick(repositories)?, suffix].concat().into());
+        }
         if self.chance(1, 40)? {
             let odd = self.pick(&ODD_IMAGES)?;
             return Ok(if self.chance(1, 2)? {
                 self.word(BAD_IMAGES)?.into()
-            } else if odd.is_empty() && self.0.arbitrary()? {
+            } else if odd.is_empty() && self.bytes.arbitrary()? {
                 Value::Null
             } else {
                 odd.into()
@@ -46,9 +50,13 @@ impl Source<'_> {
     pub(super) fn pull_policy(&mut self, image: &Value) -> Result<Option<Value>> {
         if self.chance(1, 12)? {
             return Ok(self
-                .0
+                .bytes
                 .choose(&[None, Some(Value::Null), Some("".into())])?
                 .clone());
+        }
+        let among = if self.chance(1, 4)? { 3 } else { 2 };
+        if self.is_dense {
+            return Ok(Some(self.pick(&PULL_POLICIES[..among])?.into()));
         }
         // If the author sets no pull policy, a webhook sees the default of the API server. So some
         // containers get this default.
@@ -56,14 +64,13 @@ impl Source<'_> {
             let image = image.as_str().unwrap_or_default();
             return Ok(Some(PullPolicy::server_default(image).name().into()));
         }
-        let among = if self.chance(1, 4)? { 3 } else { 2 };
         Ok(Some(self.pick(&PULL_POLICIES[..among])?.into()))
     }
 
     pub(super) fn container(&mut self, name: &str, images: &[&str]) -> Result<Value> {
         let mut container = json!({"name": name, "image": self.image(images)?});
         let policy = self.pull_policy(&container["image"])?;
-        if container["image"].is_null() && self.0.arbitrary()? {
+        if container["image"].is_null() && self.bytes.arbitrary()? {
             container = json!({"name": name});
         }
         if let Some(policy) = policy {
@@ -137,7 +144,7 @@ impl Source<'_> {
             container["workingDir"] = "/work".into();
         }
         if self.chance(1, 60)? {
-            let size = *self.0.choose(&[1_000, 10_000, 100_000])?;
+            let size = *self.bytes.choose(&[1_000, 10_000, 100_000])?;
             container["args"] = json!(["--", "x".repeat(size)]);
         }
         Ok(())

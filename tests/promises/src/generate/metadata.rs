@@ -35,13 +35,13 @@ impl Source<'_> {
         annotations.extend(self.apparmor_annotation(spec)?);
         if self.chance(1, 25)? {
             let size = if self.chance(1, 2)? {
-                *self.0.choose(&[240_000, 262_000, 262_100])?
+                *self.bytes.choose(&[240_000, 262_000, 262_100])?
             } else {
                 let used: usize = annotations
                     .iter()
                     .map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len())
                     .sum();
-                let room = *self.0.choose(&[30, 250, 600, 3_000])?;
+                let room = *self.bytes.choose(&[30, 250, 600, 3_000])?;
                 ANNOTATIONS_BYTES.saturating_sub(used + room + "big".len())
             };
             annotations.insert("big".to_owned(), "x".repeat(size).into());
@@ -49,7 +49,7 @@ impl Source<'_> {
         if !annotations.is_empty() {
             metadata["annotations"] = annotations.into();
         } else if self.chance(1, 8)? {
-            metadata["annotations"] = self.0.choose(&[json!(null), json!({})])?.clone();
+            metadata["annotations"] = self.bytes.choose(&[json!(null), json!({})])?.clone();
         }
         if self.chance(1, 15)? {
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
@@ -63,7 +63,7 @@ impl Source<'_> {
             return Ok(None);
         }
         let list = self.pick(&["initContainers", "containers"])?;
-        let index = self.0.int_in_range(0..=2usize)?;
+        let index = self.bytes.int_in_range(0..=2usize)?;
         let key = |name| format!("container.apparmor.security.beta.kubernetes.io/{name}");
         let name = spec[list][index]["name"].as_str();
         Ok(name.map(|name| (key(name), "runtime/default".into())))
@@ -76,7 +76,7 @@ impl Source<'_> {
             "path": "spec.containers[0].imagePullPolicy", "container": self.word(APPS)?,
             "from": self.pick(&PULL_POLICIES)?, "to": self.pick(&PULL_POLICIES)?, "rule": "pull-once",
         });
-        Ok(match self.0.int_in_range(0..=4)? {
+        Ok(match self.bytes.int_in_range(0..=4)? {
             0 => json!([entry]).to_string(),
             1 => "no list".to_owned(),
             2 => json!([entry, {"more": 3}]).to_string(),

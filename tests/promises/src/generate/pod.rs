@@ -25,8 +25,8 @@ impl Source<'_> {
             }
         }
         let mut volumes = Vec::new();
-        if self.chance(1, 3)? {
-            for name in self.words(VOLUMES, 3)? {
+        if self.chance(if self.is_dense { 5 } else { 2 }, 6)? {
+            for name in self.words(VOLUMES, if self.is_dense { 5 } else { 3 })? {
                 volumes.push(self.volume(&name, images, &mut inits, &mut containers)?);
             }
         }
@@ -42,7 +42,7 @@ impl Source<'_> {
             if !list.is_empty() {
                 spec[key] = list.into();
             } else if self.chance(1, 6)? {
-                spec[key] = self.0.choose(&[json!(null), json!([])])?.clone();
+                spec[key] = self.bytes.choose(&[json!(null), json!([])])?.clone();
             }
         }
         if self.chance(1, 2)? {
@@ -71,7 +71,7 @@ impl Source<'_> {
     /// Adds app containers with an image of their own: so many that not all of them can be looked
     /// up, or that the checks for them have more than 1 MiB together.
     fn many_images(&mut self, spec: &mut Value) -> Result<()> {
-        let count = *self.0.choose(&[18, 19, 20, 21, 25, 300])?;
+        let count = *self.bytes.choose(&[18, 19, 20, 21, 25, 300])?;
         let registry = self.pick(&["r.example.com", "ghcr.io"])?;
         let containers = (0..count).map(|index| {
             let image = format!("{registry}/many/image-{index}:v1");
@@ -79,7 +79,7 @@ impl Source<'_> {
         });
         list_mut(spec, "containers").extend(containers);
         if self.chance(1, 4)? {
-            let size = *self.0.choose(&[1_000, 4_000, 100_000])?;
+            let size = *self.bytes.choose(&[1_000, 4_000, 100_000])?;
             for init in elements_mut(spec, "initContainers").take(1) {
                 init["args"] = json!(["--", "x".repeat(size)]);
             }
@@ -111,7 +111,7 @@ impl Source<'_> {
                 volume["image"]["futureField"] = 1.into();
             }
         }
-        let mounted_by = self.0.int_in_range(0..=5)?;
+        let mounted_by = self.bytes.int_in_range(0..=6)?;
         let path = if self.chance(1, 8)? {
             format!("/.imagecheck/{}", self.word(INITS)?)
         } else if self.chance(1, 2)? {
@@ -134,9 +134,10 @@ impl Source<'_> {
                 .chain(containers)
                 .take(2)
                 .for_each(&mut put),
-            4 => {
+            4 | 5 => {
+                let inits = if mounted_by == 4 { inits } else { &mut [] };
                 for container in inits.iter_mut().chain(containers) {
-                    if self.chance(1, 3)? {
+                    if self.chance(1, 2)? {
                         put(container);
                     }
                 }

@@ -25,7 +25,7 @@ impl Source<'_> {
                 let answer = if is_down {
                     Err(Failure::Unreachable)
                 } else if all_down || self.chance(1, 4)? {
-                    Err(*self.0.choose(&Failure::ALL)?)
+                    Err(*self.bytes.choose(&Failure::ALL)?)
                 } else if self.chance(1, 60)? {
                     Ok(self.pick(&["", "sha256:123", "latest"])?.to_owned())
                 } else {
@@ -43,7 +43,7 @@ impl Source<'_> {
                     let failure = if is_down {
                         Failure::Unreachable
                     } else {
-                        *self.0.choose(&Failure::ALL)?
+                        *self.bytes.choose(&Failure::ALL)?
                     };
                     answers.0.insert(at_digest, Err(failure));
                 }

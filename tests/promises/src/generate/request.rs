@@ -12,12 +12,12 @@ use crate::requests::WORKLOADS;
 impl Source<'_> {
     pub(super) fn request(&mut self, images: &[&str]) -> Result<Value> {
         const UNKNOWN: (&str, &str, &str) = ("batch.volcano.sh", "Job", "/spec/template");
-        let workload = if !self.chance(1, 3)? {
+        let workload = if self.is_dense || !self.chance(1, 3)? {
             None
         } else if self.chance(1, 8)? {
             Some(UNKNOWN)
         } else {
-            Some(*self.0.choose(&WORKLOADS)?)
+            Some(*self.bytes.choose(&WORKLOADS)?)
         };
         let is_pod = workload.is_none();
         let (group, kind, template) = workload.unwrap_or(("", "Pod", ""));
@@ -28,7 +28,7 @@ impl Source<'_> {
             object["spec"] = spec;
             if self.chance(1, 12)? {
                 // Injects the containers of a service mesh, as if the mesh's webhook had run first.
-                let mesh = self.0.choose(&Mesh::ALL)?;
+                let mesh = self.bytes.choose(&Mesh::ALL)?;
                 let mut injected = object.clone();
                 mesh.inject(&mut injected);
                 // No API server accepts two containers with the same name.
@@ -60,6 +60,9 @@ impl Source<'_> {
             "oldObject": null,
             "dryRun": false,
         });
+        if self.is_dense {
+            return Ok(request);
+        }
         if self.chance(1, 4)? {
             self.update(&mut request, is_pod)?;
         } else if self.chance(1, 40)? {
@@ -71,7 +74,7 @@ impl Source<'_> {
         // Makes the request look like that of an audit, which names no user.
         if self.chance(1, 8)? {
             let no_user = [json!(null), json!({}), json!({"username": ""})];
-            request["userInfo"] = self.0.choose(&no_user)?.clone();
+            request["userInfo"] = self.bytes.choose(&no_user)?.clone();
             if request["userInfo"].is_null() && self.chance(1, 2)? {
                 request
                     .as_object_mut()
@@ -154,7 +157,7 @@ impl Source<'_> {
             return Ok(());
         }
         let list = self.pick(&["containers", "initContainers"])?;
-        let index = self.0.int_in_range(0..=2usize)?;
+        let index = self.bytes.int_in_range(0..=2usize)?;
         let images = [self.repository()?];
         let image = self.image(&images)?;
         let is_digest_dropped = self.chance(1, 2)?;

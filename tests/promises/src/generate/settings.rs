@@ -30,7 +30,8 @@ static BOOLEANS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
 impl Source<'_> {
     pub(super) fn settings(&mut self) -> Result<Value> {
         let mut settings = json!({});
-        let mode = self.pick(&["Fix", "Fix", "Reject", "Warn"])?;
+        let modes = ["Fix", "Fix", "Reject", "Warn"];
+        let mode = self.pick(if self.is_dense { &modes[..1] } else { &modes })?;
         put(&mut settings, "mode", mode.into());
         self.image_checks(&mut settings)?;
         for key in [
@@ -50,7 +51,7 @@ impl Source<'_> {
         if self.chance(2, 3)? {
             settings["templates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
         }
-        if self.chance(1, 5)? {
+        if self.chance(if self.is_dense { 3 } else { 1 }, 5)? {
             let patterns = json!(self.words(CONTAINER_PATTERNS, 2)?);
             put(&mut settings, "exempt.containers", patterns);
         }
@@ -83,13 +84,12 @@ impl Source<'_> {
                 json!(["setup", "imagecheck-"]),
                 json!(["check-", "imagepullcheck-"]),
             ];
-            set("namePrefixes", self.0.choose(&prefixes)?.clone());
+            set("namePrefixes", self.bytes.choose(&prefixes)?.clone());
         }
         if self.chance(3, 4)? {
-            set(
-                "coverage",
-                self.pick(&["Fix", "Warn", "Off", "Reject"])?.into(),
-            );
+            let coverages = ["Fix", "Fix", "Fix", "Warn", "Off", "Reject"];
+            let coverages = &coverages[if self.is_dense { 0 } else { 2 }..];
+            set("coverage", self.pick(coverages)?.into());
         }
         if self.chance(1, 3)? {
             set("as", "ImageVolume".into());
@@ -111,7 +111,7 @@ impl Source<'_> {
                     "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}],
                 }),
             ];
-            set("template", self.0.choose(&templates)?.clone());
+            set("template", self.bytes.choose(&templates)?.clone());
         }
         if self.chance(1, 4)? {
             set("after", json!(self.words(CONTAINER_PATTERNS, 2)?));
@@ -161,7 +161,10 @@ impl Source<'_> {
         let paths = "images exempt pullOnce imageChecks.coverage imageChecks.namePrefixes \
             images.forbidNever registry.onDenied";
         for path in paths.split_whitespace() {
-            let unset = self.0.choose(&[json!(null), json!({}), json!([])])?.clone();
+            let unset = self
+                .bytes
+                .choose(&[json!(null), json!({}), json!([])])?
+                .clone();
             let is_section = path
                 .split_once('.')
                 .is_none_or(|(section, _)| settings.get(section).is_some_and(Value::is_object));

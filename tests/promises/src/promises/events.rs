@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::valid::is_no_less_valid;
 use super::{Kept, Story, hold, second_policy, told};
-use crate::events::{Event, Webhook, audit, debugged, image_set, raise_all};
+use crate::events::{Event, Webhook, applied_again, audit, debugged, image_set, raise_all};
 use crate::json::{LISTS, elements, elements_mut, named, text};
 use crate::requests::{claims_to_be_mirror, has_controller};
 use crate::settings::Settings;
@@ -37,6 +37,9 @@ pub(super) fn check(story: &Story, event: Event) {
         }
         Event::Debugged => story.check("kubectl-debug-works", || debug(story)),
         Event::ImageSet => story.check("kubectl-set-image-works", || set_image(story)),
+        Event::AppliedAgain => story.check("a-manifest-applied-again-changes-nothing", || {
+            apply_again(story)
+        }),
         Event::Audited => story.check("an-audit-accepts-what-was-admitted", || audited(story)),
     }
 }
@@ -124,22 +127,13 @@ fn living_pod(story: &Story) -> Option<Value> {
     story.repaired().filter(|pod| !claims_to_be_mirror(pod))
 }
 
-/// A debug container is accepted, unless no pull policy of its image would be allowed. The other
-/// entries keep their values. A second policy accepts the result.
+/// A debug container is accepted. The other entries keep their values. A second policy accepts the
+/// result.
 fn debug(story: &Story) -> Kept {
     let Some(stored) = living_pod(story) else {
         return Ok(());
     };
     let mut request = debugged(&story.case.request, &stored);
-    let container = request["object"]["spec"]["ephemeralContainers"].as_array();
-    let image = container
-        .and_then(|list| list.last())
-        .map(|one| text(&one["image"]));
-    let image = image.unwrap_or_default();
-    let matches = |key: &str| story.settings().matches(&format!("images.{key}"), image);
-    if matches("requireAlways") && matches("forbidAlways") {
-        return Ok(());
-    }
     let observed = story.must_accept(request.clone(), &[])?;
     let after = observed.object_after(&request);
     let is_kept = LISTS.iter().all(|list| {
@@ -178,6 +172,21 @@ fn set_image(story: &Story) -> Kept {
     hold(is_right, || fixed.answer.to_string())?;
     request["object"] = after;
     story.must_accept(request, &second_policy())?;
+    Ok(())
+}
+
+/// After the same manifest again, the stored Pod stays as it is, and no registry is asked. Newly
+/// required pull policies change nothing of this.
+fn apply_again(story: &Story) -> Kept {
+    let Some(stored) = living_pod(story) else {
+        return Ok(());
+    };
+    let request = applied_again(&story.case.request, &stored);
+    for patterns in [json!([]), json!(["*"])] {
+        let fixed = story.must_accept(request.clone(), &[("images.requireAlways", patterns)])?;
+        let is_same = fixed.object_after(&request) == stored && fixed.calls.is_empty();
+        hold(is_same, || format!("{} {:?}", fixed.answer, fixed.calls))?;
+    }
     Ok(())
 }
 

@@ -71,11 +71,10 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
     let settings = answered.settings();
     let is_disallowed = |place: &Place| {
         let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
-        match (matches("requireAlways"), matches("forbidAlways")) {
-            (true, true) => true,
-            (true, false) => place.pull_policy != PullPolicy::Always,
-            (false, true) if place.pull_policy == PullPolicy::Always => true,
-            _ => place.pull_policy == PullPolicy::Never && matches("forbidNever"),
+        match place.pull_policy {
+            PullPolicy::Always => matches("forbidAlways") && !matches("requireAlways"),
+            PullPolicy::IfNotPresent => matches("requireAlways"),
+            PullPolicy::Never => matches("requireAlways") || matches("forbidNever"),
         }
     };
     let valid = pod.examined().filter(|place| !pod.is_invalid(place));

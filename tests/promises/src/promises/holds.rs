@@ -36,6 +36,7 @@ fn always_is_forbidden(repaired: &Repaired) -> Kept {
     let settings = repaired.settings();
     no(repaired.new.examined().find(|place| {
         settings.matches("images.forbidAlways", place.image)
+            && !settings.matches("images.requireAlways", place.image)
             && place.pull_policy == PullPolicy::Always
     }))
 }

@@ -76,16 +76,15 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     hold(other.is_none(), || format!("{other:?}"))
 }
 
-/// `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an image, it
-/// also asks if the stored image had a digest.)
+/// In a Pod, `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an
+/// image, it also asks if the stored image had a digest.)
 fn asks_only_for_always(answered: &Answered) -> Kept {
     let (request, settings) = (&answered.case.request, answered.settings());
-    if settings.lookup() != "PinAlways" || request["operation"] == "UPDATE" {
+    let is_created = template_path(request).is_none() && request["operation"] != "UPDATE";
+    if settings.lookup() != "PinAlways" || !is_created {
         return Ok(());
     }
-    let template = template_path(request).unwrap_or_default();
-    let spec = request["object"].pointer(&format!("{template}/spec"));
-    let pod = Pod::read(spec.unwrap_or(&Value::Null), settings);
+    let pod = Pod::read(&request["object"]["spec"], settings);
     let is_always = |place: &&Place| {
         let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
         place.pull_policy == PullPolicy::Always

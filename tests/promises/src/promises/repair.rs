@@ -95,7 +95,7 @@ impl Repaired<'_> {
 
     /// Whether another rule than *pull-once* has a reason to replace `Always`.
     fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
-        self.matches("forbidAlways", old)
+        self.matches("forbidAlways", old) && !self.matches("requireAlways", old)
             || old.image != new.image
             || self.failed_with(Some("UseCached"), old)
     }

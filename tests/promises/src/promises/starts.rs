@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{BrokenPromise, Repaired};
 use crate::image::PullPolicy;
 use crate::json::text;
-use crate::kubelet::{Images, Kubelet, Started, World, worlds};
+use crate::kubelet::{self, Images, Kubelet, Started, World, worlds};
 use crate::words::{List, Place, Pod};
 
 /// A promise about the start of a returned Pod in one world. Returns what is wrong.
@@ -70,8 +70,8 @@ pub(super) fn broken(repaired: &Repaired) -> (Vec<BrokenPromise>, usize) {
 impl<'r> Start<'r> {
     fn of(repaired: &'r Repaired<'r>, images: &mut Images) -> Self {
         let (old, new, settings) = (&repaired.old, &repaired.new, repaired.settings());
-        let after = Kubelet::of(new, images);
-        let before = Kubelet::of(old, images);
+        let after = kubelet::of(new, images);
+        let before = kubelet::of(old, images);
         let places = || new.places.iter().enumerate();
         let is_covered =
             settings.coverage() == "Fix" && new.is_under_coverage() && !repaired.lacks_a_check();
@@ -209,7 +209,7 @@ fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) ->
     let images: BTreeSet<usize> = start
         .lowered
         .iter()
-        .map(|place| start.after.image(*place))
+        .filter_map(|place| start.after.image(*place))
         .collect();
     let in_registry = images
         .into_iter()
@@ -218,7 +218,7 @@ fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) ->
         let waiting = start.after.start(world, Some(image)).waiting;
         let mut waiting = waiting
             .iter()
-            .filter(|place| start.after.image(**place) == image);
+            .filter(|place| start.after.image(**place) == Some(image));
         if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
             let name = start.places[*place].name;
             return Some(format!(

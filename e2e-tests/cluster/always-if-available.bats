@@ -1,0 +1,65 @@
+# Always, or the node's copy, on a node: examples/always-if-available.yaml. It needs POLICY_SERVER, whose source of images
+# is HTTP.
+load lib
+
+setup_file() { [[ -n ${POLICY_SERVER:-} ]] || skip "the PolicyServer of the file doesn't read this test's images over HTTP"; }
+teardown_file() { remove_examples; }
+
+# warm_up NAME...: the node pulls these images by their tags, and the policy server doesn't ask for them. (It would keep
+# their digests for a minute.)
+warm_up() {
+  local name
+  use_address
+  image "$@"
+  for name; do create "before-${name%:*}" "app main $name Always" "$unselected"; done
+  for name; do comes "before-${name%:*}" 'running("main")'; done
+}
+
+@test "the registry has the tag: Always stays, and the Pod starts from the registry's image" {
+  apply always-if-available
+  warm_up app:v1
+  image app:v1 # moves the tag
+  create pod "app main app:v1 Always"
+  comes pod 'running("main")'
+  is pod 'pulls("main") == "Always" and (status("main").imageID | endswith("'"$(digest app:v1)"'"))'
+}
+
+@test "the registry refuses, or has lost the tag: a new Pod starts from the node's copy, and elsewhere it waits" {
+  apply always-if-available
+  warm_up app:v1 deleted:v1
+  delete_image deleted:v1
+  create deleted "app main deleted:v1 Always"
+  comes deleted 'running("main")'
+  is deleted 'pulls("main") == "IfNotPresent"'
+
+  touch "$RUN/stopped"
+  create refused "app main app:v1 Always"
+  comes refused 'running("main")'
+  is refused 'pulls("main") == "IfNotPresent" and (.metadata.annotations["consistent-pull-policy/warnings"] | contains("app:v1"))'
+  create elsewhere "app main never-seen:v1 Always"
+  comes elsewhere 'waits_for_image("main")'
+}
+
+@test "the registry is frozen: the Pod is created as it is written, after ten seconds, and waits" {
+  apply always-if-available
+  warm_up app:v1
+  touch "$RUN/frozen"
+  local start=$SECONDS
+  create frozen "app main app:v1 Always"
+  echo "# created after $((SECONDS - start)) s" >&3
+  is frozen 'pulls("main") == "Always"'
+  rm "$RUN/frozen"
+  comes frozen 'running("main")'
+}
+
+@test "a Pod from before the outage that starts again: it waits, because its Always is stored" {
+  apply always-if-available
+  warm_up app:v1
+  create pod "app stop app:v1 Always" '.spec.restartPolicy = "Always"'
+  comes pod 'running("stop")'
+  touch "$RUN/stopped"
+  resume pod
+  comes pod 'waits_for_image("stop")'
+  rm "$RUN/stopped"
+  comes pod 'status("stop").restartCount > 0'
+}

@@ -1,0 +1,126 @@
+//! The survey for a terminal: a plugin of kubectl, and `cargo xtask survey`.
+
+mod arguments;
+mod show;
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use consistent_pull_policy::lookup::Client;
+use consistent_pull_policy::validate::validate;
+use consistent_pull_policy_survey::{COMMAND, Policy, Registries, Survey};
+
+use self::arguments::{Arguments, Output};
+
+/// The example files: their names and texts.
+const EXAMPLES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+const PAIRS: &str = include_str!("../../../examples/pairs.yaml");
+
+/// The exit status if the input or the arguments are wrong, as clap's.
+const WRONG: u8 = 2;
+
+/// This policy's crate.
+struct Native;
+
+struct Lookups<'r>(&'r mut Registries);
+
+impl Client for Lookups<'_> {
+    fn digest(&mut self, image: &str) -> Result<String, String> {
+        self.0.digest(image)
+    }
+}
+
+impl Policy for Native {
+    fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String> {
+        let answer = validate(payload.as_bytes(), &mut Lookups(registries));
+        answer.map_err(|error| error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(is_found) => ExitCode::from(u8::from(is_found)),
+        Err(error) => {
+            eprintln!("Error: {error}");
+            ExitCode::from(WRONG)
+        }
+    }
+}
+
+/// Whether something of `--fail-on` is found.
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let own = arguments.own_example()?;
+    let files = EXAMPLES.iter().copied();
+    let own = own.as_ref().map(|(name, text)| (&**name, &**text));
+    let files: Vec<(&str, &str)> = files
+        .filter(|(name, _)| own.is_none_or(|(own, _)| own != *name))
+        .chain(own)
+        .collect();
+    let mut survey = Survey::new(files, PAIRS)?;
+    let example = arguments.example(&survey)?;
+    survey.ask(arguments.question()?);
+    let is_shown = io::stderr().is_terminal();
+    read(arguments, &mut survey, is_shown)?;
+    while survey.work(&mut Native) {
+        if is_shown && survey.rows().len() % 50 == 0 {
+            eprint!(
+                "\r{} of {} workloads ",
+                survey.rows().len(),
+                survey.workloads()
+            );
+        }
+    }
+    if is_shown {
+        eprint!("\r\x1b[K");
+    }
+    let text = match arguments.output {
+        Output::Table => show::text(&survey, example, &arguments.chart)?,
+        Output::Csv => survey.csv(),
+        Output::Json => show::json(&survey, example, &arguments.chart)?,
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        // It is no error if the reader closes the pipe early, as `head` does.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(arguments.is_found(&survey, example)),
+    }
+}
+
+/// Reads the files, or the standard input.
+fn read(arguments: &Arguments, survey: &mut Survey, is_shown: bool) -> Result<(), String> {
+    let mut inputs: Vec<Box<dyn Read>> = Vec::new();
+    for path in &arguments.file {
+        let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        inputs.push(Box::new(file));
+    }
+    if inputs.is_empty() {
+        if io::stdin().is_terminal() {
+            return Err(format!(
+                "there is no input. Write: {COMMAND} | kubectl consistent-pull-policy"
+            ));
+        }
+        inputs.push(Box::new(io::stdin().lock()));
+    }
+    let mut piece = vec![0; 1 << 20];
+    let mut length = 0;
+    for mut input in inputs {
+        loop {
+            let read = input
+                .read(&mut piece)
+                .map_err(|error| format!("cannot read: {error}"))?;
+            if read == 0 {
+                break;
+            }
+            length += read;
+            survey.read(&piece[..read]);
+            if is_shown {
+                eprint!("\r{} MB are read ", length >> 20);
+            }
+        }
+        // The next file is a document of its own.
+        survey.read(b"\n");
+    }
+    survey.finish()
+}

@@ -1,0 +1,143 @@
+//! The report as text and as JSON.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use consistent_pull_policy_survey::{Ends, Report, Row, Survey};
+use serde_json::json;
+use terminal_size::{Width, terminal_size};
+
+/// The width of a table that is no terminal's.
+const WIDTH: u16 = 120;
+
+/// The report and the rows, as JSON. With an example, also the commands that install it.
+pub(crate) fn json(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
+    let example = example.and_then(|index| survey.examples().get(index));
+    let commands = example.map(|example| survey.commands(&example.name, chart));
+    let value = json!({
+        "report": survey.report(),
+        "rows": survey.rows(),
+        "commands": commands.transpose()?,
+    });
+    let text = serde_json::to_string_pretty(&value);
+    text.map(|text| text + "\n")
+        .map_err(|error| error.to_string())
+}
+
+/// The answer, and then a line for each example. With an example, a line for each workload that it
+/// selects, and the commands that install it.
+pub(crate) fn text(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
+    let report = survey.report();
+    let answer = &report.answer;
+    let mut parts = vec![
+        [&*answer.sentence, &answer.unsaved].join("\n"),
+        read(&report),
+        lines(&report),
+    ];
+    if let Some(line) = example.and_then(|index| report.examples.get(index)) {
+        parts.push(format!(
+            "{}: {}\nNeeds: {}",
+            line.name, line.purpose, line.needs
+        ));
+        parts.push(rows(survey.rows(), example));
+        if !line.name.contains('/') && line.problem.is_empty() {
+            parts.push("This installs it:".to_owned());
+            parts.extend(survey.commands(&line.name, chart)?);
+        }
+    }
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
+    Ok(parts.join("\n\n") + "\n")
+}
+
+/// What was read, and what was assumed.
+fn read(report: &Report) -> String {
+    let kinds = report.kinds.iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, number)| format!("{number} {kind}"))
+        .collect();
+    let notes = report
+        .assumed
+        .iter()
+        .map(|assumed| format!("Note: {assumed}."));
+    let workloads = format!("{} workloads, from {}.", report.workloads, kinds.join(", "));
+    let all: Vec<String> = std::iter::once(workloads).chain(notes).collect();
+    all.join("\n")
+}
+
+fn lines(report: &Report) -> String {
+    let mut table = table(&[
+        "example",
+        "selects",
+        "changes",
+        "warns",
+        "rejects",
+        "half",
+        "wait",
+        "old image",
+        "note",
+    ]);
+    for line in &report.examples {
+        let change = |of: fn(&Ends) -> usize| {
+            let (before, after) = (of(&line.before), of(&line.after));
+            if before == after {
+                before.to_string()
+            } else {
+                format!("{before} -> {after}")
+            }
+        };
+        let mut notes = Vec::new();
+        if line.is_audit {
+            notes.push(format!("reports {}", line.reported));
+        }
+        notes.extend(line.first.as_ref().map(|first| format!("with {first}")));
+        notes.extend((!line.problem.is_empty()).then(|| line.problem.clone()));
+        if report.is_always && line.undone > 0 {
+            notes.push(format!("AlwaysPullImages undoes {}", line.undone));
+        }
+        table.add_row([
+            line.name.clone(),
+            line.selected.to_string(),
+            line.changed.to_string(),
+            line.warned.to_string(),
+            line.rejected.to_string(),
+            change(|ends| ends.half),
+            change(|ends| ends.waits),
+            change(|ends| ends.old),
+            notes.join("; "),
+        ]);
+    }
+    table.trim_fmt()
+}
+
+fn rows(rows: &[Row], example: Option<usize>) -> String {
+    let mut table = table(&[
+        "workload", "number", "outcome", "before", "after", "reasons",
+    ]);
+    for row in rows {
+        let Some(effect) = example.and_then(|index| row.results.get(index)?.as_ref()) else {
+            continue;
+        };
+        table.add_row([
+            format!("{} {}/{}", row.kind, row.namespace, row.name),
+            row.number.to_string(),
+            effect.outcome.word().to_owned(),
+            row.before.fate.word().to_owned(),
+            effect.after.fate.word().to_owned(),
+            effect.reasons.join("; "),
+        ]);
+    }
+    table.trim_fmt()
+}
+
+/// A table as wide as the terminal.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    let width = terminal_size().map_or(WIDTH, |(Width(width), _)| width);
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}

@@ -1,0 +1,191 @@
+//! The survey for a page: a WebAssembly module that JavaScript calls.
+//!
+//! JavaScript writes into the buffer that [`room`] returns, and calls a function. Its result stands
+//! in the buffer that [`output`] returns, with the length that the function returned. The module
+//! imports one function: `validate`, with the address and the length of a payload for this policy's
+//! module. JavaScript answers the payload with an instance of that module, and writes the answer
+//! into [`room`]. The instance's lookups are answered by [`digest`].
+
+use std::cell::RefCell;
+use std::mem::take;
+
+use consistent_pull_policy_survey::{Incident, Policy, Question, Registries, Survey};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+thread_local! {
+    static INPUT: RefCell<Vec<u8>> = RefCell::default();
+    static OUTPUT: RefCell<Vec<u8>> = RefCell::default();
+    static REGISTRIES: RefCell<Registries> = RefCell::default();
+    static SURVEY: RefCell<Option<Survey>> = RefCell::default();
+}
+
+#[allow(unsafe_code)]
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    safe fn validate(payload: *const u8, length: usize);
+}
+
+/// The policy's module, which JavaScript runs.
+struct Module;
+
+impl Policy for Module {
+    fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String> {
+        REGISTRIES.replace(take(registries));
+        validate(payload.as_ptr(), payload.len());
+        *registries = REGISTRIES.take();
+        Ok(INPUT.take())
+    }
+}
+
+/// What JavaScript asks for.
+#[derive(Deserialize)]
+#[serde(tag = "call", rename_all = "camelCase")]
+enum Call {
+    /// Begins a survey with these example files (name and text) and with examples/pairs.yaml.
+    Begin {
+        files: Vec<(String, String)>,
+        pairs: String,
+    },
+    /// Ends the input.
+    Finish,
+    /// Asks a new question.
+    Ask {
+        question: Question,
+    },
+    /// Works out one row. The result is false if there is none.
+    Work,
+    /// The rows from this number on.
+    Rows {
+        from: usize,
+    },
+    Report,
+    /// The request about one object of a workload, and the settings of the example.
+    Detail {
+        row: usize,
+        example: String,
+    },
+    /// The commands that install an example.
+    Commands {
+        example: String,
+        chart: String,
+    },
+    /// The requests that create the objects in a text, with the server defaults.
+    Requests {
+        text: String,
+    },
+    /// The first Pod of a workload.
+    FirstPod {
+        workload: Value,
+    },
+    /// How a Pod starts on a node that has the images of the Pod `earlier`.
+    Start {
+        pod: Value,
+        earlier: Value,
+        incident: Incident,
+    },
+}
+
+fn answer(call: Call) -> Result<Value, String> {
+    if let Call::Begin { files, pairs } = call {
+        let files = files.iter().map(|(name, text)| (&**name, &**text));
+        let survey = Survey::new(files, &pairs)?;
+        SURVEY.replace(Some(survey));
+        return Ok(Value::Null);
+    }
+    SURVEY.with_borrow_mut(|survey| {
+        let survey = survey.as_mut().ok_or("begin comes first")?;
+        match call {
+            Call::Begin { .. } => Ok(Value::Null),
+            Call::Finish => survey.finish().map(|()| survey.workloads().into()),
+            Call::Ask { question } => {
+                survey.ask(question);
+                Ok(Value::Null)
+            }
+            Call::Work => Ok(survey.work(&mut Module).into()),
+            Call::Rows { from } => value(survey.rows().get(from..).unwrap_or_default()),
+            Call::Report => value(survey.report()),
+            Call::Detail { row, example } => value(survey.detail(row, &example, &mut Module)),
+            Call::Commands { example, chart } => value(survey.commands(&example, &chart)?),
+            Call::Requests { text } => value(survey.requests(&text, &mut Module)?),
+            Call::FirstPod { workload } => {
+                value(consistent_pull_policy_survey::first_pod(&workload))
+            }
+            Call::Start {
+                pod,
+                earlier,
+                incident,
+            } => {
+                let (steps, end) = survey.start(&pod, &earlier, &incident, &mut Module);
+                Ok(json!({"steps": steps, "end": end}))
+            }
+        }
+    })
+}
+
+fn value(value: impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(value).map_err(|error| error.to_string())
+}
+
+/// Keeps the result, and returns its length.
+fn put(result: Vec<u8>) -> usize {
+    let length = result.len();
+    OUTPUT.set(result);
+    length
+}
+
+/// Makes a buffer of this length, and returns its address. What was in it is gone.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+pub extern "C" fn room(length: usize) -> *mut u8 {
+    INPUT.with_borrow_mut(|input| {
+        input.clear();
+        input.resize(length, 0);
+        input.as_mut_ptr()
+    })
+}
+
+/// The address of the last result.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    OUTPUT.with_borrow(|output| output.as_ptr())
+}
+
+/// Reads a piece of the input of the survey.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+pub extern "C" fn piece() {
+    let piece = INPUT.take();
+    SURVEY.with_borrow_mut(|survey| {
+        if let Some(survey) = survey {
+            survey.read(&piece);
+        }
+    });
+}
+
+/// Answers a call, which is JSON, with `{"ok": …}` or `{"error": …}`, and returns the length.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+pub extern "C" fn call() -> usize {
+    let call = serde_json::from_slice(&INPUT.take()).map_err(|error| error.to_string());
+    let result = match call.and_then(answer) {
+        Ok(value) => json!({"ok": value}),
+        Err(error) => json!({"error": error}),
+    };
+    put(result.to_string().into_bytes())
+}
+
+/// Answers a lookup of an image, which is a text: `{"ok": digest}` or `{"error": text}`.
+#[allow(unsafe_code)]
+#[unsafe(no_mangle)]
+pub extern "C" fn digest() -> usize {
+    let image = INPUT.take();
+    let image = String::from_utf8_lossy(&image);
+    let result = REGISTRIES.with_borrow_mut(|registries| registries.digest(&image));
+    let result = match result {
+        Ok(digest) => json!({"ok": digest}),
+        Err(error) => json!({"error": error}),
+    };
+    put(result.to_string().into_bytes())
+}

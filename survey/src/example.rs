@@ -1,0 +1,328 @@
+//! The example files, and the requests that the API server would send to their policies.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cel::{Context, Env, Program};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::json::{at, list, members, object_mut, text};
+
+/// An example file.
+#[derive(Debug)]
+pub struct Example {
+    /// Its name, without an extension.
+    pub name: String,
+    /// The paragraph after `# For:` in its header.
+    pub purpose: String,
+    /// The paragraph after `# Needs:`.
+    pub needs: String,
+    /// Its policy. `None` if the file uses no policy of Kubewarden.
+    pub policy: Option<Policy>,
+    /// The name of the file whose policy sees each object first, if this is a second policy.
+    pub first: Option<String>,
+}
+
+/// A `ClusterAdmissionPolicy`.
+#[derive(Debug)]
+pub struct Policy {
+    /// Its spec.
+    pub spec: Value,
+    /// Whether it only audits: the API server sends it no request.
+    pub is_audit: bool,
+    /// The expressions of its `matchConditions`.
+    conditions: Vec<(String, Program)>,
+}
+
+/// A pair of files that must not stand together.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Pair {
+    /// The name of a file.
+    pub a: String,
+    /// The name of another.
+    pub b: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Reads the example files: their names and texts.
+///
+/// # Errors
+/// A file is no YAML, or an expression of its `matchConditions` is no CEL.
+pub(crate) fn examples<'f>(
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+) -> Result<Vec<Example>, String> {
+    let mut examples = Vec::new();
+    for (name, manifest) in files {
+        let example = Example::new(name, manifest).map_err(|error| format!("{name}: {error}"))?;
+        examples.extend(example);
+    }
+    let firsts: Vec<Option<String>> = examples
+        .iter()
+        .map(|example| first_of(example, &examples))
+        .collect();
+    for (example, first) in examples.iter_mut().zip(firsts) {
+        example.first = first;
+    }
+    Ok(examples)
+}
+
+impl Example {
+    /// The example in a file. `None` if it has no admission policy.
+    fn new(name: &str, manifest: &str) -> Result<Option<Self>, String> {
+        let (mut policy, mut is_policy) = (None, false);
+        for document in yaml_serde::Deserializer::from_str(manifest) {
+            let document = Value::deserialize(document).map_err(|error| error.to_string())?;
+            let kind = text(&document, &["kind"]);
+            is_policy |= kind.ends_with("AdmissionPolicy");
+            if kind == "ClusterAdmissionPolicy" {
+                policy = Some(Policy::new(document.get("spec").unwrap_or(&Value::Null))?);
+            }
+        }
+        Ok(is_policy.then(|| Self {
+            name: name.to_owned(),
+            purpose: paragraph(manifest, "# For:"),
+            needs: paragraph(manifest, "# Needs:"),
+            policy,
+            first: None,
+        }))
+    }
+
+    /// Whether its policy looks images up.
+    pub fn asks_registries(&self) -> bool {
+        let settings = self.policy.as_ref().map(Policy::settings);
+        let lookup = settings.map_or("", |settings| text(settings, &["registry", "lookup"]));
+        !["", "Off"].contains(&lookup)
+    }
+
+    /// The oldest Kubernetes (1.x) that the example works with, as far as its own fields tell.
+    pub fn kubernetes(&self) -> u32 {
+        let Some(policy) = &self.policy else {
+            return 0;
+        };
+        if text(policy.settings(), &["imageChecks", "as"]) == "ImageVolume" {
+            // Image volumes are on by default since 1.35.
+            35
+        } else if policy.conditions.is_empty() {
+            0
+        } else {
+            // `matchConditions` of webhooks are stable since 1.30.
+            30
+        }
+    }
+}
+
+/// The paragraph of a header that begins with these words, in one line.
+fn paragraph(manifest: &str, start: &str) -> String {
+    let header = manifest.lines().take_while(|line| line.starts_with('#'));
+    let mut words = Vec::new();
+    let mut is_inside = false;
+    for line in header {
+        if let Some(first) = line.strip_prefix(start) {
+            is_inside = true;
+            words.extend(first.split_whitespace());
+        } else if let Some(more) = line.strip_prefix("#  ").filter(|_| is_inside) {
+            words.extend(more.split_whitespace());
+        } else {
+            is_inside = false;
+        }
+    }
+    words.join(" ").replace('`', "")
+}
+
+/// The first policy's file, if this is a second policy: `mode: Reject`, `templates: Off`, and the
+/// selectors and the other settings of a mutating policy.
+fn first_of(second: &Example, examples: &[Example]) -> Option<String> {
+    let second = second.policy.as_ref()?;
+    let settings = second.settings();
+    if text(settings, &["mode"]) != "Reject" || text(settings, &["templates"]) != "Off" {
+        return None;
+    }
+    let kept = |policy: &Policy| {
+        let mut settings = policy.settings().clone();
+        for key in ["mode", "templates", "registry"] {
+            settings.as_object_mut()?.remove(key);
+        }
+        object_mut(&mut settings, &["imageChecks"])?.remove("coverage");
+        let selectors = ["namespaceSelector", "objectSelector"];
+        Some((settings, selectors.map(|key| policy.spec.get(key).cloned())))
+    };
+    let first = examples.iter().find(|example| {
+        let is_first = |first: &Policy| first.is_mutating() && kept(first) == kept(second);
+        example.policy.as_ref().is_some_and(is_first)
+    });
+    first.map(|first| first.name.clone())
+}
+
+impl Policy {
+    fn new(spec: &Value) -> Result<Self, String> {
+        let mut conditions = Vec::new();
+        for condition in list(spec, &["matchConditions"]) {
+            let expression = text(condition, &["expression"]);
+            let program = Env::stdlib()
+                .compile(expression)
+                .map_err(|error| format!("{expression}: {error}"))?;
+            conditions.push((expression.to_owned(), program));
+        }
+        Ok(Self {
+            spec: spec.clone(),
+            // No request meets this condition, and the audit scanner reads no conditions.
+            is_audit: conditions
+                .iter()
+                .any(|(expression, _)| expression == "false"),
+            conditions,
+        })
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Value {
+        self.spec.get("settings").unwrap_or(&Value::Null)
+    }
+
+    /// Whether it can change objects.
+    pub fn is_mutating(&self) -> bool {
+        self.spec.get("mutating") == Some(&Value::Bool(true))
+    }
+
+    /// The keys of the labels whose values the policy compares.
+    pub(crate) fn compared_labels(&self) -> impl Iterator<Item = &str> {
+        let selector = self.spec.get("objectSelector").unwrap_or(&Value::Null);
+        let keys = members(selector, &["matchLabels"]).map(|(key, _)| &**key);
+        let expressions = list(selector, &["matchExpressions"]).iter();
+        keys.chain(expressions.map(|expression| text(expression, &["key"])))
+    }
+
+    /// Whether the API server sends the request to this policy; if it only audits, whether the audit
+    /// scanner does.
+    pub(crate) fn selects(&self, asked: &Asked<'_>) -> bool {
+        let labels = at(asked.object(), &["metadata", "labels"]);
+        let selector = |key| self.spec.get(key).unwrap_or(&Value::Null);
+        self.has_rule_for(asked.request)
+            && is_selected(selector("namespaceSelector"), asked.namespace)
+            && is_selected(selector("objectSelector"), labels.unwrap_or(&Value::Null))
+            && (self.is_audit
+                || self
+                    .conditions
+                    .iter()
+                    .all(|(_, program)| asked.meets(program)))
+    }
+
+    fn has_rule_for(&self, request: &Value) -> bool {
+        let resource = match (
+            text(request, &["resource", "resource"]),
+            text(request, &["subResource"]),
+        ) {
+            (resource, "") => resource.to_owned(),
+            (resource, part) => format!("{resource}/{part}"),
+        };
+        let names = [
+            ("apiGroups", text(request, &["resource", "group"])),
+            ("apiVersions", text(request, &["resource", "version"])),
+            ("resources", &resource),
+            ("operations", text(request, &["operation"])),
+        ];
+        list(&self.spec, &["rules"]).iter().any(|rule| {
+            names.iter().all(|(key, name)| {
+                let mut listed = list(rule, &[key]).iter();
+                listed.any(|listed| listed == name || listed == "*")
+            })
+        })
+    }
+}
+
+/// A request, and what the conditions of policies need of it.
+pub(crate) struct Asked<'r> {
+    request: &'r Value,
+    /// The labels of its namespace.
+    namespace: &'r Value,
+    env: &'r Arc<Env>,
+    context: OnceCell<Option<Context<'static, 'static>>>,
+}
+
+impl<'r> Asked<'r> {
+    pub(crate) fn new(request: &'r Value, namespace: &'r Value, env: &'r Arc<Env>) -> Self {
+        Self {
+            request,
+            namespace,
+            env,
+            context: OnceCell::new(),
+        }
+    }
+
+    fn object(&self) -> &'r Value {
+        self.request.get("object").unwrap_or(&Value::Null)
+    }
+
+    /// Whether the request meets a condition. If its expression fails, it doesn't: the policies of
+    /// the examples have no such expression.
+    fn meets(&self, condition: &Program) -> bool {
+        let context = self.context.get_or_init(|| {
+            let mut context = Context::with_env(Arc::clone(self.env));
+            let old = self.request.get("oldObject").unwrap_or(&Value::Null);
+            for (name, value) in [
+                ("request", self.request),
+                ("object", self.object()),
+                ("oldObject", old),
+            ] {
+                context
+                    .add_variable(name, cel::to_value(value).ok()?)
+                    .ok()?;
+            }
+            Some(context)
+        });
+        let result = context.as_ref().map(|context| condition.execute(context));
+        matches!(result, Some(Ok(cel::Value::Bool(true))))
+    }
+}
+
+/// Whether a label selector matches these labels.
+pub(crate) fn is_selected(selector: &Value, labels: &Value) -> bool {
+    let label = |key: &str| labels.get(key).and_then(Value::as_str);
+    members(selector, &["matchLabels"]).all(|(key, value)| label(key) == value.as_str())
+        && list(selector, &["matchExpressions"])
+            .iter()
+            .all(|expression| {
+                let label = label(text(expression, &["key"]));
+                let mut values = list(expression, &["values"]).iter();
+                let mut is_listed =
+                    || label.is_some() && values.any(|value| value.as_str() == label);
+                match text(expression, &["operator"]) {
+                    "Exists" => label.is_some(),
+                    "DoesNotExist" => label.is_none(),
+                    "In" => is_listed(),
+                    "NotIn" => !is_listed(),
+                    _ => false,
+                }
+            })
+}
+
+/// The labels of the namespaces: those of the Namespaces that are there, and the one with the name,
+/// which the API server gives to each.
+#[derive(Debug, Default)]
+pub(crate) struct Namespaces(BTreeMap<String, Value>);
+
+impl Namespaces {
+    pub(crate) fn add(&mut self, namespace: &Value) {
+        let name = text(namespace, &["metadata", "name"]).to_owned();
+        let labels = at(namespace, &["metadata", "labels"]).cloned();
+        let mut labels = labels.unwrap_or_else(|| json!({}));
+        if let Some(labels) = labels.as_object_mut() {
+            labels.insert(
+                "kubernetes.io/metadata.name".to_owned(),
+                name.clone().into(),
+            );
+        }
+        self.0.insert(name, labels);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn labels(&self, name: &str) -> Value {
+        let known = self.0.get(name).cloned();
+        known.unwrap_or_else(|| json!({"kubernetes.io/metadata.name": name}))
+    }
+}

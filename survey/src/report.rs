@@ -1,0 +1,415 @@
+//! The report: what the survey says about the whole cluster, the answer first.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::example::Example;
+use crate::incident::{End, Fate, Incident, registry_of};
+use crate::plan::{doubt, is_public};
+use crate::read::COMMAND;
+use crate::survey::{Effect, Outcome, Row, Survey};
+
+/// What the survey says about a cluster.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Which file to take, and why.
+    pub answer: Answer,
+    /// The incident.
+    pub incident: Incident,
+    /// The incident, in words.
+    pub incident_words: String,
+    /// How many objects of each kind were read.
+    pub kinds: BTreeMap<String, usize>,
+    /// What was assumed, because it isn't in the input.
+    pub assumed: Vec<String>,
+    /// How many workloads there are, and of how many a row was worked out.
+    pub workloads: usize,
+    /// See `workloads`.
+    pub done: usize,
+    /// Whether every container pulls with `Always`, as the plugin `AlwaysPullImages` makes them.
+    pub is_always: bool,
+    /// A line for each example.
+    pub examples: Vec<Line>,
+    /// The registries of all images. Those of the most Pods come first.
+    pub registries: Vec<RegistryLine>,
+    /// The normalised names of all images. Those of the most Pods come first.
+    pub images: Vec<String>,
+    /// The names of all namespaces.
+    pub namespaces: BTreeSet<String>,
+}
+
+/// The answer, in two sentences.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// At most two examples.
+    pub files: Vec<String>,
+    /// Which of them to take and why, or that none is needed.
+    pub sentence: String,
+    /// What they don't save. Empty if that is nothing.
+    pub unsaved: String,
+}
+
+/// An example, and the numbers of workloads to which it does something.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// Its name.
+    pub name: String,
+    /// For whom it is.
+    pub purpose: String,
+    /// What it needs.
+    pub needs: String,
+    /// For a second policy, the example whose policy comes first.
+    pub first: Option<String>,
+    /// Whether it only audits: it reports, and selects nothing at admission.
+    pub is_audit: bool,
+    /// Why this cluster can't have it, or why the survey can't tell. Empty if neither.
+    pub problem: String,
+    /// How many workloads it selects.
+    pub selected: usize,
+    /// How many it repairs.
+    pub changed: usize,
+    /// How many it warns of.
+    pub warned: usize,
+    /// How many it rejects, in health.
+    pub rejected: usize,
+    /// How many an audit would reject.
+    pub reported: usize,
+    /// Of how many the plugin `AlwaysPullImages` would undo a repair.
+    pub undone: usize,
+    /// How the selected workloads end up in the incident without it.
+    pub before: Ends,
+    /// How they end up with it.
+    pub after: Ends,
+}
+
+/// How many workloads end up how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ends {
+    /// An app container starts while another waits for its image.
+    pub half: usize,
+    /// No app container starts.
+    pub waits: usize,
+    /// It is rejected.
+    pub rejected: usize,
+    /// A container may run an older image than its registry has.
+    pub old: usize,
+}
+
+/// A registry.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistryLine {
+    /// Its host.
+    pub name: String,
+    /// How many Pods have an image of it.
+    pub pods: usize,
+    /// Why a policy server should perhaps not connect to it: whoever creates a Pod names it.
+    pub doubt: Option<&'static str>,
+    /// Whether everybody can pull from it.
+    pub is_public: bool,
+}
+
+impl Ends {
+    fn add(&mut self, end: End) {
+        let count = |count: &mut usize, is_one: bool| *count = count.saturating_add(is_one.into());
+        count(&mut self.half, end.fate == Fate::Half);
+        count(&mut self.waits, end.fate == Fate::Waits);
+        count(&mut self.rejected, end.fate == Fate::Rejected);
+        count(&mut self.old, end.is_old);
+    }
+
+    fn of(ends: impl Iterator<Item = End>) -> Self {
+        let mut sum = Self::default();
+        ends.for_each(|end| sum.add(end));
+        sum
+    }
+}
+
+/// A file that could be proposed.
+struct Candidate<'s> {
+    index: usize,
+    example: &'s Example,
+}
+
+impl Survey {
+    /// The report on the rows that were worked out.
+    pub fn report(&self) -> Report {
+        let rows = self.rows();
+        let count = |names: fn(&Row) -> BTreeSet<&str>| {
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for (row, name) in rows
+                .iter()
+                .flat_map(|row| names(row).into_iter().map(move |name| (row, name)))
+            {
+                let count = counts.entry(name).or_default();
+                *count = count.saturating_add(row.number);
+            }
+            let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+            counts.sort_by_key(|(_, count)| Reverse(*count));
+            counts
+        };
+        let registries = count(|row| row.images.iter().map(|image| registry_of(image)).collect());
+        let images = count(|row| row.images.iter().map(|image| &**image).collect());
+        let is_always = !rows.is_empty() && rows.iter().all(|row| row.is_always);
+        let mut report = Report {
+            answer: Answer::default(),
+            incident: self.question.incident.clone(),
+            incident_words: self.question.incident.words(),
+            kinds: self.cluster.kinds.clone(),
+            assumed: self.assumed(is_always),
+            workloads: self.workloads(),
+            done: rows.len(),
+            is_always,
+            examples: (0..)
+                .zip(&self.examples)
+                .map(|(index, example)| self.line(index, example))
+                .collect(),
+            registries: registries
+                .into_iter()
+                .map(|(name, pods)| RegistryLine {
+                    name: name.to_owned(),
+                    pods,
+                    doubt: doubt(name),
+                    is_public: is_public(name),
+                })
+                .collect(),
+            images: images
+                .into_iter()
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+            namespaces: rows.iter().map(|row| row.namespace.clone()).collect(),
+        };
+        report.answer = self.answer(&report);
+        report
+    }
+
+    fn assumed(&self, is_always: bool) -> Vec<String> {
+        let mut assumed = Vec::new();
+        if self.cluster.namespaces.is_empty() {
+            assumed.push(
+                "no Namespace is in the input, so none has the label consistent-pull-policy/off"
+                    .to_owned(),
+            );
+        }
+        if self.cluster.nodes.is_empty() {
+            assumed.push(
+                "no Node is in the input, so the Nodes may have any version of Kubernetes"
+                    .to_owned(),
+            );
+        }
+        if !self.rows().iter().any(|row| row.kind.ends_with("Job")) {
+            assumed.push(
+                "no Job and no CronJob is in the input, so nothing is said about them".to_owned(),
+            );
+        }
+        if assumed.len() > 2 {
+            assumed.push(format!("the whole input: {COMMAND}"));
+        }
+        if is_always {
+            assumed.push(
+                "every container pulls with Always: if the API server runs AlwaysPullImages, it undoes \
+                 each IfNotPresent, so a file that writes one is not proposed"
+                    .to_owned(),
+            );
+        }
+        assumed
+    }
+
+    fn effects(&self, index: usize) -> impl Iterator<Item = (&Row, &Effect)> {
+        let of_row = move |row| -> Option<(&Row, &Effect)> {
+            let row: &Row = row;
+            Some((row, row.results.get(index)?.as_ref()?))
+        };
+        self.rows().iter().filter_map(of_row)
+    }
+
+    fn line(&self, index: usize, example: &Example) -> Line {
+        let is_audit = example
+            .policy
+            .as_ref()
+            .is_some_and(|policy| policy.is_audit);
+        let count = |outcome| {
+            self.effects(index)
+                .filter(|(_, effect)| effect.outcome == outcome)
+                .count()
+        };
+        let selected = self.effects(index).filter(|_| !is_audit);
+        Line {
+            name: example.name.clone(),
+            purpose: example.purpose.clone(),
+            needs: example.needs.clone(),
+            first: example.first.clone(),
+            is_audit,
+            problem: self.problem(example),
+            changed: count(Outcome::Changed),
+            warned: count(Outcome::Warned),
+            rejected: count(Outcome::Rejected),
+            reported: count(Outcome::Reported),
+            undone: self
+                .effects(index)
+                .filter(|(_, effect)| effect.is_undone)
+                .count(),
+            before: Ends::of(self.effects(index).map(|(row, _)| row.before)),
+            after: Ends::of(self.effects(index).map(|(_, effect)| effect.after)),
+            selected: selected.count(),
+        }
+    }
+
+    fn problem(&self, example: &Example) -> String {
+        if example.policy.is_none() {
+            return "it needs no Kubewarden, and the survey can't evaluate it".to_owned();
+        }
+        let needed = example.kubernetes();
+        let too_old = |node: &&crate::cluster::Node| node.minor.is_some_and(|minor| minor < needed);
+        let Some(node) = self.cluster.nodes.iter().find(too_old) else {
+            return String::new();
+        };
+        let minor = node.minor.unwrap_or_default();
+        format!(
+            "it needs Kubernetes 1.{needed} on every Node, and {} has 1.{minor}",
+            node.name
+        )
+    }
+
+    /// The answer: first the file that saves the most workloads, then one that saves others.
+    fn answer(&self, report: &Report) -> Answer {
+        let incident = &report.incident_words;
+        let all = self.rows().len();
+        let before = Ends::of(self.rows().iter().map(|row| row.before));
+        let harmed = match (before.half, before.waits) {
+            (0, 0) => {
+                return Answer {
+                    sentence: format!(
+                        "No file is needed: if {incident}, all {all} workloads start."
+                    ),
+                    ..Answer::default()
+                };
+            }
+            (0, waits) => format!("{waits} of {all} workloads would wait"),
+            (half, _) => format!("{half} of {all} workloads could do half of their work"),
+        };
+        let mut files: Vec<Candidate<'_>> = Vec::new();
+        while files.len() < 2 {
+            let mut best = None;
+            for (index, (example, line)) in self.examples.iter().zip(&report.examples).enumerate() {
+                let score = self.score(index, line, report.is_always, &files);
+                if score.0 > 0 && best.as_ref().is_none_or(|(best, _)| score > *best) {
+                    best = Some((score, Candidate { index, example }));
+                }
+            }
+            let Some((_, candidate)) = best else {
+                break;
+            };
+            files.push(candidate);
+        }
+        let mut left = Ends::default();
+        let mut names = Vec::new();
+        for row in self.rows() {
+            let effects = files
+                .iter()
+                .filter_map(|file| row.results.get(file.index)?.as_ref());
+            let fates = effects.map(|effect| effect.after);
+            let end = fates.min_by_key(|end| end.fate).unwrap_or(row.before);
+            left.add(end);
+            if end.fate == Fate::Half && names.len() < 3 {
+                names.push(format!("{} {}/{}", row.kind, row.namespace, row.name));
+            }
+        }
+        let sentence = match &*files {
+            [] if before.half == 0 => format!(
+                "No file is needed: if {incident}, {harmed}, and no file that this cluster can have would \
+                 let them start."
+            ),
+            [] => {
+                format!("If {incident}, {harmed}. No file that this cluster can have prevents it.")
+            }
+            files => {
+                let names: Vec<&str> = files.iter().map(|file| &*file.example.name).collect();
+                format!("If {incident}, {harmed}: take {}.", names.join(" and "))
+            }
+        };
+        let mut unsaved = Vec::new();
+        if left.half > 0 {
+            unsaved.push(format!(
+                "{} could still do half of their work ({})",
+                left.half,
+                names.join(", ")
+            ));
+        }
+        if left.waits > 0 {
+            let why = if before.half > 0 {
+                ", whole, until the image is there"
+            } else {
+                ""
+            };
+            unsaved.push(format!("{} would wait{why}", left.waits));
+        }
+        if left.old > before.old {
+            unsaved.push(format!("{} may run an older image", left.old));
+        }
+        Answer {
+            files: files.iter().map(|file| file.example.name.clone()).collect(),
+            sentence,
+            unsaved: if files.is_empty() || unsaved.is_empty() {
+                String::new()
+            } else {
+                format!("With that, {}.", unsaved.join("; "))
+            },
+        }
+    }
+
+    /// How good a file is beside those that are chosen already: how many workloads it saves, without
+    /// those that it harms. Of equal ones, first the one that runs fewer old images, then the one
+    /// that changes fewer workloads, and then one without lookups. 0 if it can't be proposed.
+    fn score(
+        &self,
+        index: usize,
+        line: &Line,
+        is_always: bool,
+        chosen: &[Candidate<'_>],
+    ) -> (isize, Reverse<(usize, usize, bool)>) {
+        let is_refused = |other: &Candidate<'_>| {
+            other.index == index
+                || self.pairs.iter().any(|pair| {
+                    let names = [&pair.a, &pair.b];
+                    names.contains(&&line.name) && names.contains(&&other.example.name)
+                })
+        };
+        let can_be_proposed = line.problem.is_empty()
+            && line.first.is_none()
+            && !line.is_audit
+            && !(is_always && line.undone > 0)
+            && !chosen.iter().any(is_refused);
+        let (mut saved, mut harmed, mut old) = (0_isize, 0_isize, 0_usize);
+        for (row, effect) in self.effects(index) {
+            let by_others = chosen
+                .iter()
+                .filter_map(|other| Some(row.results.get(other.index)?.as_ref()?.after.fate));
+            let before = by_others.fold(row.before.fate, Fate::min);
+            let after = effect.after.fate;
+            let is_saved = (before == Fate::Half && after < Fate::Half)
+                || (before == Fate::Waits && after == Fate::Starts);
+            let is_harmed =
+                effect.outcome == Outcome::Rejected || (after > before && before == Fate::Starts);
+            saved = saved.saturating_add(isize::from(is_saved && !is_harmed));
+            harmed = harmed.saturating_add(isize::from(is_harmed));
+            old = old.saturating_add(usize::from(effect.after.is_old && !row.before.is_old));
+        }
+        let asks = self
+            .examples
+            .get(index)
+            .is_some_and(Example::asks_registries);
+        let score = if can_be_proposed {
+            saved.saturating_sub(harmed)
+        } else {
+            0
+        };
+        (score, Reverse((old, line.changed, asks)))
+    }
+}

@@ -1,0 +1,173 @@
+//! The answer, what a cluster can't have, and the proposal.
+
+use consistent_pull_policy_survey::{Report, Survey};
+use serde_json::{Value, json};
+
+use crate::{corpus, surveyed};
+
+fn node(version: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
+        "status": {"nodeInfo": {"kubeletVersion": version}}})
+    .to_string()
+}
+
+/// A Job with two app containers: without the image of one, it does half of its work.
+fn job(pull_policy: &str) -> String {
+    let container = |name: &str| json!({"name": name, "image": format!("{name}:v1"), "imagePullPolicy": pull_policy});
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "report", "namespace": "team"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container("app"), container("side")]}}}})
+    .to_string()
+}
+
+fn report(input: &str, question: Value) -> Report {
+    surveyed(input, question).report()
+}
+
+#[test]
+fn the_answer_names_the_file_that_saves_the_work() {
+    let report = report(&(node("v1.36.0") + &job("IfNotPresent")), json!({}));
+    assert_eq!(report.answer.files, ["jobs"]);
+    let sentence = "If one image is gone, for new Pods on an empty node, 1 of 1 workloads could do half of their work: take jobs.";
+    assert_eq!(report.answer.sentence, sentence);
+    assert!(
+        !report.answer.unsaved.contains("half"),
+        "{}",
+        report.answer.unsaved
+    );
+}
+
+#[test]
+fn a_cluster_in_which_nothing_is_half_done_needs_no_file() {
+    let single = job("IfNotPresent").replace(r#","name":"side"#, r#","name":"app"#);
+    let question = json!({"incident": {"what": "registries", "moment": "meanwhile"}});
+    let report = report(&single, question);
+    assert_eq!(report.answer.files, [""; 0]);
+    assert!(
+        report.answer.sentence.starts_with("No file is needed"),
+        "{}",
+        report.answer.sentence
+    );
+}
+
+#[test]
+fn a_file_that_the_nodes_cannot_run_is_not_proposed() {
+    let report = report(&(node("v1.34.2") + &job("IfNotPresent")), json!({}));
+    assert!(!report.answer.files.contains(&"jobs".to_owned()));
+    let line = report
+        .examples
+        .iter()
+        .find(|line| line.name == "jobs")
+        .expect("jobs");
+    assert_eq!(
+        line.problem,
+        "it needs Kubernetes 1.35 on every Node, and node-1 has 1.34"
+    );
+}
+
+#[test]
+fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
+    let question = json!({"incident": {"what": "registries", "moment": "meanwhile"}});
+    let report = report(&(node("v1.36.0") + &job("Always")), question);
+    assert!(report.is_always);
+    assert!(
+        report
+            .assumed
+            .iter()
+            .any(|note| note.contains("AlwaysPullImages"))
+    );
+    let undone = |name: &str| {
+        report
+            .examples
+            .iter()
+            .any(|line| line.name == name && line.undone == 1)
+    };
+    assert!(undone("air-gapped"));
+    assert_eq!(report.answer.files, [""; 0]);
+}
+
+/// A second policy and an audit are never proposed alone.
+#[test]
+fn only_first_policies_are_proposed() {
+    for what in ["image", "registry", "registries"] {
+        for moment in ["empty", "meanwhile", "reboot"] {
+            let report = report(
+                &corpus(),
+                json!({"incident": {"what": what, "moment": moment}}),
+            );
+            for line in &report.examples {
+                let is_proposed = report.answer.files.contains(&line.name);
+                let is_first = line.first.is_none() && !line.is_audit && line.problem.is_empty();
+                assert!(is_first || !is_proposed, "{}", line.name);
+                assert!(!line.is_audit || line.selected == 0, "{}", line.name);
+            }
+            assert!(report.answer.files.len() <= 2);
+        }
+    }
+}
+
+fn asked(choice: &Value) -> Survey {
+    surveyed(&job("Always"), json!({"choice": choice}))
+}
+
+#[test]
+fn a_second_policy_comes_with_its_first_one() {
+    let commands = asked(&json!({}))
+        .commands("multi-tenant-second", "chart.tgz")
+        .expect("commands");
+    let examples: Vec<bool> = ["example: multi-tenant\n", "example: multi-tenant-second\n"]
+        .iter()
+        .zip(&commands)
+        .map(|(example, command)| command.contains(example))
+        .collect();
+    assert_eq!(examples, [true, true]);
+}
+
+#[test]
+fn a_choice_without_namespaces_gives_no_command() {
+    let survey = asked(&json!({"namespaces": {"only": []}}));
+    assert!(survey.commands("jobs", "chart.tgz").is_err());
+    assert!(survey.rows()[0].results.iter().all(Option::is_none));
+}
+
+#[test]
+fn public_registries_never_get_always() {
+    let survey = asked(&json!({"registries": ["docker.io", "registry.corp.internal"]}));
+    let command = |name: &str| survey.commands(name, "chart.tgz").expect(name).concat();
+    assert!(command("jobs").contains("docker.io/*"));
+    let tenants = command("multi-tenant");
+    assert!(
+        tenants.contains("registry.corp.internal/*") && !tenants.contains("docker.io"),
+        "{tenants}"
+    );
+}
+
+#[test]
+fn registries_that_a_pod_may_have_invented_are_marked() {
+    let pod = |image: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": image.replace(['/', ':'], "-")},
+            "spec": {"containers": [{"name": "app", "image": image}]}})
+        .to_string()
+    };
+    let images = [
+        "169.254.169.254/a:1",
+        "localhost/a:1",
+        "corp.example.net:5000/a:1",
+        "corp.example.net/a:1",
+        "a:1",
+    ];
+    let report = report(&images.map(pod).concat(), json!({}));
+    let doubts: Vec<_> = report
+        .registries
+        .iter()
+        .map(|line| json!([line.name, line.doubt, line.is_public]))
+        .collect();
+    for expected in [
+        json!(["169.254.169.254", "an address", false]),
+        json!(["localhost", "the node itself", false]),
+        json!(["corp.example.net:5000", "a port", false]),
+        json!(["corp.example.net", null, false]),
+        json!(["docker.io", null, true]),
+    ] {
+        assert!(doubts.contains(&expected), "{expected} in {doubts:?}");
+    }
+}

@@ -1,0 +1,228 @@
+//! Objects: the Pods of workloads, the undoing of repairs, and the grouping.
+
+use std::collections::BTreeSet;
+
+use consistent_pull_policy_survey::{Outcome, Survey, first_pod};
+use serde_json::{Value, json};
+
+use crate::{captured, corpus, surveyed};
+
+/// What this policy and selectors read of a Pod, without the names that a cluster generates.
+fn read_of(pod: &Value) -> Value {
+    let list = |name: &str| -> Vec<Value> {
+        let entries = pod["spec"][name].as_array().into_iter().flatten();
+        entries
+            .map(|entry| json!([entry["name"], entry["image"], entry["imagePullPolicy"]]))
+            .filter(|entry| {
+                !entry[0]
+                    .as_str()
+                    .unwrap_or_default()
+                    .starts_with("kube-api-access-")
+            })
+            .collect()
+    };
+    let labels = pod["metadata"]["labels"].as_object().expect("labels");
+    let owner = &pod["metadata"]["ownerReferences"][0];
+    json!([
+        labels.keys().collect::<Vec<_>>(),
+        [&owner["kind"], &owner["apiVersion"]],
+        (["initContainers", "containers", "volumes"].map(list)),
+    ])
+}
+
+#[test]
+fn the_pod_of_a_workload_is_the_one_that_its_controller_created() {
+    for (workload, pod) in [
+        ("job-create", "pod-create-by-job"),
+        ("statefulset-create", "pod-create-by-statefulset"),
+        (
+            "replicaset-create-by-deployment",
+            "pod-create-by-replicaset",
+        ),
+        ("deployment-create", "pod-create-by-replicaset"),
+        (
+            "agent-stack-0.47-real-weak-checks-job-create",
+            "agent-stack-0.47-real-weak-checks-pod-create",
+        ),
+        (
+            "agent-stack-0.47-real-step-image-job-create",
+            "agent-stack-0.47-real-step-image-pod-create",
+        ),
+    ] {
+        let made = first_pod(&captured(workload)).expect(workload);
+        assert_eq!(read_of(&made), read_of(&captured(pod)), "{workload}");
+    }
+    assert_eq!(first_pod(&captured("pod-create")), None);
+}
+
+/// The rows without what a name tells.
+fn effects(survey: &Survey) -> BTreeSet<String> {
+    let examples = survey.examples();
+    let rows = survey.rows().iter().map(|row| {
+        let effects = examples.iter().zip(&row.results).filter(|(example, _)| {
+            // An audit looks at the stored Pod.
+            example
+                .policy
+                .as_ref()
+                .is_some_and(|policy| !policy.is_audit)
+        });
+        let effects: Vec<_> = effects.map(|(_, effect)| effect).collect();
+        json!([row.name, row.images, row.before, effects]).to_string()
+    });
+    rows.collect()
+}
+
+/// The survey undoes what a Pod's record names, so a cluster in which this policy runs already gets
+/// the same rows.
+#[test]
+fn a_cluster_with_repaired_pods_gets_the_same_rows() {
+    let before = surveyed(&corpus(), json!({}));
+    let mut repaired = 0;
+    for (index, example) in before.examples().iter().enumerate() {
+        let is_changed = |row: &consistent_pull_policy_survey::Row| {
+            row.results[index]
+                .as_ref()
+                .is_some_and(|effect| effect.outcome == Outcome::Changed)
+        };
+        if !before.rows().iter().any(is_changed) {
+            continue;
+        }
+        let mut survey = surveyed(&corpus(), json!({}));
+        let mut objects = String::new();
+        for row in 0..survey.rows().len() {
+            let detail = survey
+                .detail(row, &example.name, &mut crate::Native)
+                .expect("a detail");
+            let payload =
+                json!({"request": detail.request, "settings": detail.settings}).to_string();
+            let answer = consistent_pull_policy_survey::Policy::validate(
+                &mut crate::Native,
+                &payload,
+                &mut consistent_pull_policy_survey::Registries::default(),
+            );
+            let answer: Value = serde_json::from_slice(&answer.expect("an answer")).expect("JSON");
+            let object = match &answer["mutated_object"] {
+                Value::Null => detail.request["object"].clone(),
+                object => {
+                    repaired += 1;
+                    object.clone()
+                }
+            };
+            objects += &object.to_string();
+        }
+        let after = surveyed(&objects, json!({}));
+        assert_eq!(effects(&after), effects(&before), "{}", example.name);
+    }
+    assert!(repaired > 30, "{repaired}");
+}
+
+fn pod(name: &str, labels: &Value, image: &str, owner: Option<(&str, &str)>) -> String {
+    let owner = owner.map(|(kind, name)| json!({"apiVersion": "x/v1", "kind": kind, "name": name, "controller": true}));
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team", "labels": labels, "ownerReferences": owner.map(|it| [it])},
+        "spec": {"nodeName": format!("node-of-{name}"), "restartPolicy": "Never",
+            "containers": [{"name": "app", "image": image}],
+            "volumes": [{"name": format!("kube-api-access-{name}"), "projected": {}}]},
+    })
+    .to_string()
+}
+
+#[test]
+fn the_objects_of_one_controller_are_one_row() {
+    for (case, pods, rows) in [
+        (
+            "the Pods of a ReplicaSet are their Deployment's",
+            [
+                pod(
+                    "web-5d8-1",
+                    &json!({"pod-template-hash": "5d8"}),
+                    "web:1",
+                    Some(("ReplicaSet", "web-5d8")),
+                ),
+                pod(
+                    "web-5d8-2",
+                    &json!({"pod-template-hash": "5d8"}),
+                    "web:1",
+                    Some(("ReplicaSet", "web-5d8")),
+                ),
+            ],
+            vec!["Deployment web 2"],
+        ),
+        (
+            "the Jobs of a CronJob have a time in their names",
+            [
+                pod("a", &json!({}), "web:1", Some(("Job", "night-29919931"))),
+                pod("b", &json!({}), "web:1", Some(("Job", "night-29919932"))),
+            ],
+            vec!["CronJob night 2"],
+        ),
+        (
+            "a CI controller makes a Job for each step",
+            [
+                pod(
+                    "a",
+                    &json!({"id": "1"}),
+                    "ci:1",
+                    Some(("Job", "build-aaaa")),
+                ),
+                pod(
+                    "b",
+                    &json!({"id": "2"}),
+                    "ci:1",
+                    Some(("Job", "build-bbbb")),
+                ),
+            ],
+            vec!["Job build-* 2"],
+        ),
+        (
+            "Jobs with other images are another row",
+            [
+                pod("a", &json!({}), "ci:1", Some(("Job", "build-aaaa"))),
+                pod("b", &json!({}), "ci:2", Some(("Job", "build-bbbb"))),
+            ],
+            vec!["Job build-aaaa 1", "Job build-bbbb 1"],
+        ),
+    ] {
+        let survey = surveyed(&pods.concat(), json!({}));
+        let names: Vec<String> = survey
+            .rows()
+            .iter()
+            .map(|row| format!("{} {} {}", row.kind, row.name, row.number))
+            .collect();
+        assert_eq!(names, rows, "{case}");
+    }
+}
+
+/// Rows that would have one name are told apart: by a label, else by an image.
+#[test]
+fn rows_of_one_name_are_told_apart() {
+    let job = |number: u32, label: &str, image: &str| {
+        let owner = format!("build-{label}{image}{number}").replace(':', "");
+        pod(
+            &format!("p{owner}"),
+            &json!({"step": label}),
+            image,
+            Some(("Job", &*owner)),
+        )
+    };
+    let names = |pods: [String; 4]| -> Vec<String> {
+        let survey = surveyed(&pods.concat(), json!({}));
+        survey.rows().iter().map(|row| row.name.clone()).collect()
+    };
+    let by_label = names([
+        job(1, "test", "ci:1"),
+        job(2, "test", "ci:1"),
+        job(3, "lint", "ci:2"),
+        job(4, "lint", "ci:2"),
+    ]);
+    assert_eq!(by_label, ["build-* (step=test)", "build-* (step=lint)"]);
+    let by_image = names([
+        job(1, "x", "ci:1"),
+        job(2, "x", "ci:1"),
+        job(3, "x", "ci:2"),
+        job(4, "x", "ci:2"),
+    ]);
+    assert_eq!(by_image, ["build-* (ci:1)", "build-* (ci:2)"]);
+}
