@@ -211,7 +211,7 @@ artifacthub-pkg.yml: setup-packages ## Write the Artifact Hub package from metad
 	@hack/artifacthub-pkg.sh
 
 .PHONY: notices
-notices: setup-cargo setup-site ## Write NOTICES.txt, the licences of the packages in the module and in the page
+notices: setup-cargo setup-site ## Write NOTICES.txt, the licences of the packages in the module, the page and the survey
 	@hack/release/notices.sh
 
 .PHONY: clean

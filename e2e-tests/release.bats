@@ -168,14 +168,14 @@ SH
 # ---- a small part of GitHub's workflows -------------------------------------------------------
 
 # workflow TAG [STEP COMMAND...]: runs the release workflow for a tag, each job when its needs are met, until a step fails. Of
-# several jobs that could run, the last one in the file runs first. After STEP, it runs the command.
+# several jobs that could run, the first one by its name runs. After STEP, it runs the command.
 workflow() {
   local TAG=$1 hooked=${2:-} hook=("${@:3}") job done=() skipped=()
   export TAG
   gojq --yaml-input '.jobs | map_values(.needs |= (if type == "string" then [.] else . // [] end))' \
     "$COPY/.github/workflows/release.yml" >"$STATE/jobs.json"
   while job=$(jq --exit-status --raw-output '[to_entries[] | select((.key | IN($ARGS.positional[]) | not)
-      and all(.value.needs[]; IN($ARGS.positional[])))] | last.key // empty' "$STATE/jobs.json" --args -- "${done[@]}" "${skipped[@]}"); do
+      and all(.value.needs[]; IN($ARGS.positional[])))] | first.key // empty' "$STATE/jobs.json" --args -- "${done[@]}" "${skipped[@]}"); do
     if jq --exit-status --arg job "$job" 'any(.[$job].needs[]; IN($ARGS.positional[]))' "$STATE/jobs.json" --args -- "${skipped[@]}" >/dev/null ||
       ! condition "$(jq --raw-output --arg job "$job" '.[$job].if // ""' "$STATE/jobs.json")"; then
       skipped+=("$job")
@@ -241,6 +241,7 @@ run_step() {
     in_copy kwctl annotate --metadata-path metadata.yml --usage-path "$BATS_FILE_TMPDIR/README.md" --output-path annotated-policy.wasm policy.wasm
     in_copy sh -c 'sha256sum annotated-policy.wasm policy.wasm >SHA256SUMS'
     ;;
+  hack/release/survey.sh) in_copy sh -c 'tar -czf kubectl-consistent_pull_policy-linux-amd64.tar.gz LICENSE && sha256sum *.tar.gz >>SHA256SUMS' ;;
   # It takes seconds, so it runs once for each commit.
   hack/check-packaging.sh*) [[ -e $STATE/checked.$(in_copy git rev-parse HEAD) ]] || { in_copy hack/check-packaging.sh "$TAG" && touch "$STATE/checked.$(in_copy git rev-parse HEAD)"; } ;;
   hack/release/sbom.sh) in_copy sh -c 'echo "{}" >policy-sbom.spdx.json && cosign sign-blob --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json' ;;

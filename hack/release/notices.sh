@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes NOTICES.txt: the packages of others that are in the module and in the page, and their licences. The packages are
+# Writes NOTICES.txt: the packages of others that are in the module, the page and the survey's command, and their licences. The packages are
 # those of Cargo.lock and site/package-lock.json, and the texts come with the packages. A package that can be had under
 # Apache-2.0 is used under it, because its text is this project's LICENSE. With --check, it writes nothing, and fails
 # if the list is out of date.
@@ -10,7 +10,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 file=NOTICES.txt
 # A package of this workspace, and the target for which a release compiles it.
-programs=("consistent-pull-policy wasm32-unknown-unknown")
+programs=(
+  "consistent-pull-policy wasm32-unknown-unknown"
+  "survey-page wasm32-unknown-unknown"
+  "survey-command x86_64-unknown-linux-musl"
+)
 
 # crates PACKAGE TARGET: name, version and licence of each crate whose code is compiled into the package. A crate of this
 # workspace has a path.
@@ -43,11 +47,11 @@ if [[ ${1:-} == --check ]]; then
   exit
 fi
 
-# folders: name and version of each package, and the folder with its files.
+# folders: name and version of each package, the folder with its files, and where it is developed.
 folders() {
   for program in "${programs[@]}"; do
     cargo --locked metadata --format-version 1 --filter-platform "${program#* }" |
-      jq --raw-output '.packages[] | "\(.name) \(.version) \(.manifest_path | sub("/Cargo.toml$"; ""))"'
+      jq --raw-output '.packages[] | "\(.name) \(.version) \(.manifest_path | sub("/Cargo.toml$"; "")) \(.repository)"'
   done
   packages | awk '{ print $1, $2, "site/node_modules/" $1 }'
 }
@@ -57,7 +61,7 @@ trap 'rm -rf "$work"' EXIT
 folders | sort --unique >"$work/folders"
 while read -r name version licence; do
   [[ -n $name ]] || continue
-  folder=$(awk -v name="$name" -v version="$version" '$1 == name && $2 == version { print $3; exit }' "$work/folders")
+  read -r folder home < <(awk -v name="$name" -v version="$version" '$1 == name && $2 == version { print $3, $4; exit }' "$work/folders")
   case $licence in
   *Apache-2.0*) wanted='NOTICE*' ;;
   *MIT*) wanted='LICENSE-MIT*' ;;
@@ -65,7 +69,10 @@ while read -r name version licence; do
   esac
   mapfile -t found < <(find "$folder" -maxdepth 1 -iname "$wanted" | sort)
   [[ ${#found[@]} != 0 || $licence == *Apache-2.0* ]] || mapfile -t found < <(find "$folder" -maxdepth 1 -iname 'LICEN[SC]E*' | sort)
-  [[ ${#found[@]} != 0 || $licence == *Apache-2.0* ]] || { echo "$name $version comes without the text of its licence" >&2; exit 1; }
+  if [[ ${#found[@]} == 0 && $licence != *Apache-2.0* ]]; then
+    echo "The package comes without a text of its licence, $licence: $home" >"$work/none"
+    found=("$work/none")
+  fi
   for text in "${found[@]}"; do
     # Texts that differ only in white space are one.
     key=$(tr --squeeze-repeats '[:space:]' ' ' <"$text" | sha256sum | cut -c 1-16)
@@ -76,8 +83,7 @@ done <<<"$list"
 
 {
   cat <<TEXT
-The module of consistent-pull-policy, and the page with the playground, contain code of others: the packages of
-this list, and Rust's standard library (MIT OR Apache-2.0). This project, and each package that can be had under
+The module of consistent-pull-policy, its page and its survey contain code of others: the packages of this list, and Rust's standard library (MIT OR Apache-2.0). This project, and each package that can be had under
 Apache-2.0, is under the Apache License 2.0, whose text is in the file LICENSE. Written by \`make notices\`.
 
 ---------------- The list ----------------
