@@ -231,14 +231,11 @@ const MESSAGES: [(Cause, &[&str]); 3] = [
     ),
 ];
 
-/// Single words in the message of a registry. They decide where no phrase does.
-const WORDS: [(&str, Cause); 5] = [
-    ("unauthorized", Cause::Denied),
-    ("denied", Cause::Denied),
-    ("forbidden", Cause::Denied),
-    ("toomanyrequests", Cause::RateLimited),
-    ("retry", Cause::RateLimited),
-];
+/// Words in the message of a registry. They decide where no phrase does.
+const DENIED: [&str; 3] = ["unauthorized", "denied", "forbidden"];
+
+/// Words that choose only a sentence: without them, the class is the same.
+const RATES: [&str; 2] = ["toomanyrequests", "retry-after"];
 
 /// The cause in a host's error text, and the HTTP status. The phrase that comes first decides,
 /// because the registry's own message comes later and can contain any other phrase.
@@ -248,7 +245,9 @@ fn read(text: &str, image: Reference<'_>) -> (Cause, Option<u16>) {
         Some((before.len(), read, after))
     });
     let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after, image))
+    first.map_or((Cause::Unknown, None), |(_, read, after)| {
+        read(after, image)
+    })
 }
 
 /// Reads a text such as ` …, code: 404, message: …`.
