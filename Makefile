@@ -176,11 +176,12 @@ deep-tests: lint monitoring soak release-tests mutants ## The checks that CI run
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview
 
-# Each build writes the schema of the settings again, so that the page has the current schema.
+# The page runs the survey's core beside this policy's module.
 .PHONY: site-build
-site-build: setup-site annotated-policy.wasm tools ## Build the playground into site/dist
+site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
 	@mkdir -p site/generated
-	@"$(TARGET_DIR)/xtask/examples/schema" >site/generated/settings.schema.json
+	@$(CARGO) build --quiet --release --target $(WASM_TARGET) --package survey-page
+	@cp "$(TARGET_DIR)/$(WASM_TARGET)/release/survey_page.wasm" site/generated/survey.wasm
 	@cd site && npm run --silent build
 
 .PHONY: chart

@@ -485,6 +485,36 @@ ROWS
   [[ $(wc --lines <"$BATS_TEST_TMPDIR/accepted") -gt 40 && $(grep --count refused "$BATS_TEST_TMPDIR/rendered") -gt 40 ]]
 }
 
+# Patterns from the rows, and random ones from pieces that meet in names of images.
+@test "the chart and the module accept the same patterns" {
+  "${XTASK%/*}/rows" patterns --export "$BATS_TEST_TMPDIR/rows" >/dev/null
+  row="seed $RANDOM"
+  {
+    jq --compact-output '.settings.images, .settings.registry, .settings.exempt | objects | del(.containers)[] | arrays[] | strings
+      | select(. != "")' "$BATS_TEST_TMPDIR/rows" | sort --unique
+    python3 -c '
+import json, random, sys
+random.seed(sys.argv[1])
+pieces = ["a", "b1", "A", "0443", "443", "registry", ".io", "docker.io", "localhost", "[::1]", "[", "]", "**", "sha256", "@",
+          "..", "__", "--", "_", "-", ".", "|", "^", ",", " "] + 6 * ["*", "?", "/", ":", "x"]
+for _ in range(600):
+    print(json.dumps("".join(random.choices(pieces, k=random.randint(1, 8)))))
+' "$row"
+  } >"$BATS_TEST_TMPDIR/patterns"
+  # A chart that only asks for its patterns.
+  mkdir -p "$BATS_TEST_TMPDIR/asks/templates"
+  cp "$chart/templates/_checks.tpl" "$BATS_TEST_TMPDIR/asks/templates"
+  echo '{apiVersion: v2, name: asks, version: 1.0.0}' >"$BATS_TEST_TMPDIR/asks/Chart.yaml"
+  echo 'answers: {{ range .Values.patterns }}{{ "\n" }}- {{ include "consistent-pull-policy.wrongPattern" . | quote }}{{ end }}' \
+    >"$BATS_TEST_TMPDIR/asks/templates/asks.yaml"
+  jq --slurp '{patterns: .}' "$BATS_TEST_TMPDIR/patterns" >"$BATS_TEST_TMPDIR/asks/values.yaml"
+  of_chart=$(helm template release "$BATS_TEST_TMPDIR/asks" | gojq --yaml-input --raw-output '.answers[] | . == "" | if . then "accepted" else "refused" end')
+  of_module=$(jq --compact-output '{images: {forbidAlways: [.]}}' "$BATS_TEST_TMPDIR/patterns" | "${XTASK%/*}/examples/settings" | sed '/^accepted$/!s/.*/refused/')
+  same 'the answers of module and chart' "$(paste "$BATS_TEST_TMPDIR/patterns" <(echo "$of_module"))" \
+    "$(paste "$BATS_TEST_TMPDIR/patterns" <(echo "$of_chart"))"
+  [[ $(grep --count accepted <<<"$of_chart") -gt 60 && $(grep --count refused <<<"$of_chart") -gt 60 ]]
+}
+
 @test "the chart has the version and the module of metadata.yml, and what Rancher reads" {
   same version "$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" "$(yaml .version "$chart/Chart.yaml")"
   # Helm refuses an annotation that is no text.

@@ -29,8 +29,8 @@ def changes($version):
   containersImages: [{name: "policy", image: $image}],
   screenshots: [
     ["The playground: a Pod is repaired", "repair"],
-    ["The playground: what a registry's outage does", "outage"],
-    ["The playground: the plan for a list of Pods", "plan"]
+    ["The playground: how a Pod starts while an image is gone", "start"],
+    ["The playground: which file is for a cluster", "survey"]
     | {title: .[0], url: "\($docs)/pictures/playground-\(.[1]).png"}],
   keywords: $about["io.artifacthub.keywords"] | split(", "),
   links: [

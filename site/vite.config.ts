@@ -1,14 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
-import { readFiles } from "./src/selection.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** `make site` builds these first: the module of this policy, and the schema of its settings. */
+/** `make site` builds both first: the module of this policy, and the core of the survey. */
 const BUILT = {
   "virtual:policy-module": file(process.env["POLICY_MODULE"] ?? "../annotated-policy.wasm"),
-  "virtual:settings-schema": file("generated/settings.schema.json"),
+  "virtual:survey-module": file("generated/survey.wasm"),
 };
 
 /**
@@ -23,24 +22,7 @@ function built(): Plugin {
       const path = BUILT[id.slice(1) as keyof typeof BUILT];
       if (!id.startsWith("\0") || path === undefined) return undefined;
       this.addWatchFile(path);
-      const bytes = readFileSync(path);
-      return path.endsWith(".json")
-        ? `export default ${bytes}`
-        : `export default ${JSON.stringify(bytes.toString("base64"))}`;
-    },
-  };
-}
-
-/** Reads the example files once: an expression that the page doesn't know ends the build. */
-function examples(): Plugin {
-  const folder = file("../examples/");
-  return {
-    name: "examples",
-    buildStart() {
-      const names = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
-      readFiles(
-        Object.fromEntries(names.map((name) => [name, readFileSync(folder + name, "utf8")])),
-      );
+      return `export default ${JSON.stringify(readFileSync(path).toString("base64"))}`;
     },
   };
 }
@@ -48,7 +30,7 @@ function examples(): Plugin {
 export default defineConfig({
   // The page works below any path: GitHub Pages serves a project below its name.
   base: "./",
-  plugins: [built(), examples()],
+  plugins: [built()],
   build: {
     target: "es2022",
     assetsInlineLimit: 0,
@@ -58,9 +40,9 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
     rolldownOptions: {
       output: {
-        // The module gets a file of its own, so that the size of the rest can be measured.
+        // The modules get a file of their own, so that the size of the rest can be measured.
         codeSplitting: {
-          groups: [{ name: "policy-module", test: /virtual:policy-module/ }],
+          groups: [{ name: "modules", test: /virtual:(policy|survey)-module/ }],
         },
       },
     },

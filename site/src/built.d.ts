@@ -4,8 +4,8 @@ declare module "virtual:policy-module" {
   export default base64;
 }
 
-/** The JSON Schema of the settings, as `xtask/schema.rs` prints it. */
-declare module "virtual:settings-schema" {
-  const schema: import("./settings.ts").Schema;
-  export default schema;
+/** The survey's core (`survey/page`), in base64. */
+declare module "virtual:survey-module" {
+  const base64: string;
+  export default base64;
 }

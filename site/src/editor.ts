@@ -1,12 +1,5 @@
-/** The editors for YAML, with completion and marked problems, and the view of changes. */
+/** The editors for YAML, and the view of changes. */
 
-import {
-  autocompletion,
-  type CompletionContext,
-  type CompletionResult,
-  closeBrackets,
-  completionKeymap,
-} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import {
@@ -15,7 +8,6 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import {
@@ -27,8 +19,6 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { placeAt, type Schema, suggestions } from "./settings.ts";
-import type { Problem } from "./yaml.ts";
 
 // The colours are CSS variables of the page. Their values differ in dark and light mode.
 const colours = syntaxHighlighting(
@@ -52,19 +42,6 @@ const look = EditorView.theme({
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--selection) !important",
   },
-  ".cm-tooltip": {
-    backgroundColor: "var(--panel)",
-    color: "var(--text)",
-    border: "1px solid var(--border)",
-    borderRadius: "6px",
-    maxWidth: "28rem",
-  },
-  ".cm-tooltip-autocomplete ul li[aria-selected]": {
-    backgroundColor: "var(--accent)",
-    color: "var(--on-accent)",
-  },
-  ".cm-completionDetail": { color: "inherit", opacity: "0.75", fontStyle: "normal" },
-  ".cm-completionInfo": { padding: "0.4rem 0.6rem" },
   ".cm-changedLine": { backgroundColor: "var(--added) !important" },
   ".cm-deletedChunk": { backgroundColor: "var(--removed) !important" },
   ".cm-changedText": { background: "var(--added-strong) !important" },
@@ -91,9 +68,6 @@ export type Editor = {
   text(): string;
   /** Replaces the whole text in one step of the undo history. */
   replace(text: string): void;
-  /** Marks the problems in the text. */
-  show(problems: Problem[]): void;
-  goTo(offset: number): void;
 };
 
 /**
@@ -108,12 +82,11 @@ export function editor(
     text: string;
     /** The hint that an empty editor shows. */
     hint: string;
-    schema?: Schema;
     changed: () => void;
     takesOver?: (text: string) => boolean;
   },
 ): Editor {
-  const { schema, takesOver } = options;
+  const { takesOver } = options;
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -126,11 +99,8 @@ export function editor(
         highlightActiveLine(),
         indentOnInput(),
         bracketMatching(),
-        closeBrackets(),
-        lintGutter(),
         placeholder(options.hint),
-        autocompletion(schema ? { override: [completions(schema)] } : {}),
-        keymap.of([...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
+        keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({
           "aria-label": options.label,
           spellcheck: "false",
@@ -154,39 +124,6 @@ export function editor(
     text: () => view.state.doc.toString(),
     replace: (text) =>
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
-    show(problems) {
-      const length = view.state.doc.length;
-      const diagnostics = problems.map(({ message, from, to }) => ({
-        message,
-        severity: "error" as const,
-        // A problem at the end of the text has no character to mark. So the last character is marked.
-        from: Math.max(Math.min(from, length - 1), 0),
-        to: Math.min(to, length),
-      }));
-      view.dispatch(setDiagnostics(view.state, diagnostics));
-    },
-    goTo(offset) {
-      const anchor = Math.min(offset, view.state.doc.length);
-      view.dispatch({ selection: { anchor }, scrollIntoView: true });
-      view.focus();
-    },
-  };
-}
-
-function completions(schema: Schema) {
-  return (context: CompletionContext): CompletionResult | null => {
-    const place = placeAt(context.state.doc.toString(), context.pos);
-    const word = context.matchBefore(/[\w"-]*/);
-    if (!place || !word || (word.from === word.to && !context.explicit)) return null;
-    const column = word.from - context.state.doc.lineAt(word.from).from;
-    const options = suggestions(schema, place).map(({ label, insert, below, detail, info }) => ({
-      label,
-      detail,
-      apply: below === undefined ? insert : `${insert}\n${" ".repeat(column + 2)}${below}`,
-      ...(info ? { info } : {}),
-      type: place.what === "key" ? "property" : "enum",
-    }));
-    return options.length > 0 ? { from: word.from, options, validFor: /^[\w"-]*$/ } : null;
   };
 }
 

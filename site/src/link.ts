@@ -5,11 +5,10 @@
  * A fragment is `#1=` and JSON, compressed (deflate-raw) and encoded in base64url.
  */
 
-import type { Table } from "./registry.ts";
-import type { Choices } from "./start-view.ts";
+import type { Question } from "./types.ts";
 
-/** The texts that a person has typed, and the choices for the drawings, which may be missing. */
-export type Typed = { object: string; settings: string; registry: Table; start?: Choices };
+/** The texts that a person has typed, and what the person chose. */
+export type Typed = { object: string; settings: string; question?: Question; example?: string };
 
 const VERSION = "1=";
 
@@ -46,7 +45,7 @@ export async function fromFragment(fragment: string): Promise<Typed | undefined>
     );
     const typed = JSON.parse(json) as Partial<Typed>;
     if (typeof typed.object !== "string" || typeof typed.settings !== "string") throw new Error();
-    return { ...(typed as Typed), registry: typed.registry ?? {} };
+    return typed as Typed;
   } catch (cause) {
     throw new Error("the link is damaged: ask for it again, it may have been cut", { cause });
   }

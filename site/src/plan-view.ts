@@ -1,257 +1,159 @@
-/** The table of a plan, with counts, filters, sorting and downloads. */
+/** The plan for one file: what it needs, what a person chooses, the command, and its workloads. */
 
-import { h, save } from "./dom.ts";
-import {
-  COLUMNS,
-  type Column,
-  cell,
-  counts,
-  csv,
-  json,
-  OUTCOMES,
-  type Outcome,
-  type PlanRow,
-  select,
-  tableOf,
-  type View,
-} from "./plan.ts";
-import type { End } from "./start.ts";
+import { byId, copy, h } from "./dom.ts";
+import { Table } from "./table.ts";
+import type { Choice, End, Namespaces, Report, Row } from "./types.ts";
 
-/** How many rows to show first, and to add for `Show more`. Thousands would block the browser. */
+/** How many workloads to show first, and to add for *Show more*. */
 const PAGE = 100;
 
-const STYLES: Record<Outcome, string> = {
-  rejected: "bad",
-  reported: "bad",
-  changed: "notice",
-  warned: "notice",
-  allowed: "good",
-};
-
-/** The words for how a Pod starts in the incident. */
-const ENDS: Record<End, string> = {
+const FATES: Record<End["fate"], string> = {
   starts: "starts",
   rejected: "rejected",
   waits: "waits",
-  half: "half of it runs",
+  half: "half of the work",
 };
-
-const HEADS: Partial<Record<Column, string>> = {
-  number: "objects",
-  nodes: "nodes with its images",
-};
-
-/** A row, with its index among all workloads, and the nodes that have its images. */
-export type Planned = PlanRow & { index: number; nodesWith: string[] };
+const words = ({ fate, isOld }: End) => FATES[fate] + (isOld ? ", perhaps an old image" : "");
 
 export class PlanView {
-  #rows: Planned[] = [];
-  /** How many nodes there are. Without nodes, their column is left out. */
-  #nodes = 0;
-  #view: View = {
-    outcome: undefined,
-    rule: undefined,
-    text: "",
-    sort: "outcome",
-    descending: false,
-  };
+  readonly #where = byId<HTMLSelectElement>("plan-where");
+  readonly #namespaces = byId<HTMLSelectElement>("plan-namespaces");
+  readonly #monitor = byId<HTMLInputElement>("plan-monitor");
+  readonly #filter = byId<HTMLInputElement>("plan-filter");
+  readonly #table = new Table("plan", ["workload", "objects", "answer", "without", "with", "why"]);
+  readonly #registries = new Set<string>();
   #limit = PAGE;
-  #chosen: number | undefined;
+  #rows: Row[] = [];
+  #report: Report | undefined;
+  #example = "";
 
-  readonly #title = h("h2", { id: "plan-title" });
-  readonly #chips = h("div", { class: "chips", role: "group", "aria-label": "Show only" });
-  readonly #head = h("tr");
-  readonly #body = h("tbody");
-  readonly #more = h("button", { type: "button" }, `Show ${PAGE} more`);
-  readonly #filter = h("input", {
-    type: "search",
-    placeholder: "Filter",
-    "aria-label": "Filter the rows",
-  });
-  readonly #saving: HTMLButtonElement[];
-
-  constructor(
-    readonly section: HTMLElement,
-    private readonly actions: {
-      choose: (index: number) => void;
-      /** Draws the start of a workload's Pod in the incident. */
-      draw: (index: number, side: "before" | "after") => void;
-    },
-  ) {
-    const saving = (label: string, act: () => void) => {
-      const button = h("button", { type: "button" }, label);
-      button.addEventListener("click", act);
-      return button;
-    };
-    // The saved file has only the rows that pass the filters, in the order of the table.
-    this.#saving = [
-      saving("Save CSV", () =>
-        save("plan.csv", "text/csv", csv(tableOf(select(this.#rows, this.#view), COLUMNS))),
-      ),
-      saving("Save JSON", () =>
-        save(
-          "plan.json",
-          "application/json",
-          json(select(this.#rows, this.#view).map(({ index: _, ...row }) => row)),
-        ),
-      ),
-    ];
-    this.#more.addEventListener("click", () => {
-      this.#limit += PAGE;
-      this.#showRows();
+  constructor(private readonly actions: { ask: () => void; choose: (row: number) => void }) {
+    byId("plan-table").append(this.#table.element);
+    this.#where.addEventListener("change", () => {
+      this.#namespaces.hidden = this.#where.value === "all";
+      actions.ask();
     });
+    for (const input of [this.#namespaces, this.#monitor]) {
+      input.addEventListener("change", actions.ask);
+    }
     this.#filter.addEventListener("input", () => {
-      this.#view.text = this.#filter.value;
       this.#limit = PAGE;
-      this.#showRows();
+      this.#list();
     });
-    section.replaceChildren(
-      this.#title,
-      this.#chips,
-      h("div", { class: "buttons" }, this.#filter, ...this.#saving),
-      h(
-        "div",
-        { class: "scroll tall", tabindex: 0, role: "group", "aria-labelledby": "plan-title" },
-        h("table", { class: "plan" }, h("thead", {}, this.#head), this.#body),
-      ),
-      this.#more,
-    );
-    for (const column of COLUMNS) {
-      const button = h("button", { type: "button" }, HEADS[column] ?? column);
-      button.addEventListener("click", () => this.#sortBy(column));
-      this.#head.append(h("th", { scope: "col", "data-column": column }, button));
-    }
+    byId("plan-more").addEventListener("click", () => {
+      this.#limit += PAGE;
+      this.#list();
+    });
+    byId("copy-command").addEventListener("click", async () => {
+      const done = await copy(byId("plan-command").textContent ?? "");
+      byId("copy-command").textContent = done ? "Copied" : "Copy it by hand";
+    });
   }
 
-  /** Shows the rows of a file, or of the typed settings. */
-  show(title: string, rows: Planned[], nodes: number) {
-    if (this.#title.textContent !== title) {
-      this.#title.textContent = title;
-      this.#view = { ...this.#view, outcome: undefined, rule: undefined };
-      this.#chosen = undefined;
-      this.#limit = PAGE;
-    }
+  get choice(): Choice {
+    const names = [...this.#namespaces.selectedOptions].map(({ value }) => value);
+    const where: Record<string, Namespaces> = {
+      only: { only: names },
+      exclude: { exclude: names },
+    };
+    return {
+      registries: [...this.#registries].sort(),
+      namespaces: where[this.#where.value] ?? null,
+      isMonitor: this.#monitor.checked,
+    };
+  }
+
+  /** Begins with another input: nothing is chosen. */
+  begin() {
+    this.#registries.clear();
+    this.#where.value = "all";
+    this.#namespaces.replaceChildren();
+    this.#namespaces.hidden = true;
+    byId("plan-registries").replaceChildren();
+    this.#report = undefined;
+    this.#limit = PAGE;
+    this.#table.clear();
+  }
+
+  /** Shows the plan for a file; for an empty name, the workloads as they are. */
+  show(example: string, report: Report, rows: Row[]) {
+    if (example !== this.#example) this.#table.clear();
+    this.#example = example;
     this.#rows = rows;
-    this.#nodes = nodes;
-    this.section.hidden = false;
-    this.#show();
+    this.#report = report;
+    byId("plan").hidden = rows.length === 0 || (example === "" && report.workloads === 1);
+    const line = report.examples.find(({ name }) => name === example);
+    byId("plan-title").textContent = line ? `The file ${example}` : "Your workloads";
+    byId("plan-about").hidden = !line;
+    byId("plan-purpose").textContent = line?.purpose ?? "";
+    byId("plan-needs").textContent = line?.needs ?? "";
+    byId("plan-problem").textContent = line?.problem ?? "";
+    this.#options(report);
+    this.#list();
   }
 
-  /** The index of the workload that is shown below the plan. */
-  set chosen(index: number | undefined) {
-    this.#chosen = index;
-    this.#showRows();
+  /** Shows the commands that install it, or why there is none. */
+  command(text: string, isCommand: boolean) {
+    byId("plan-command").textContent = text;
+    byId("copy-command").hidden = !isCommand;
+    byId("copy-command").textContent = "Copy";
   }
 
-  get chosen(): number | undefined {
-    return this.#chosen;
-  }
-
-  /** The index of the workload that is shown first. */
-  get first(): number | undefined {
-    return select(this.#rows, this.#view)[0]?.index;
-  }
-
-  #sortBy(column: Column) {
-    const { sort, descending } = this.#view;
-    this.#view = { ...this.#view, sort: column, descending: sort === column && !descending };
-    this.#showRows();
-  }
-
-  #show() {
-    const { outcomes, rules } = counts(this.#rows);
-    const chip = (label: string, count: number, style: string, on: boolean, act: () => void) => {
-      const button = h(
-        "button",
-        { type: "button", class: `chip ${style}`, "aria-pressed": String(on) },
-        h("strong", {}, count.toLocaleString("en")),
-        ` ${label}`,
+  #options({ namespaces, registries }: Report) {
+    const shown = [...this.#namespaces.options].map(({ value }) => value);
+    // While an incident is asked again, fewer namespaces are known. The chosen ones stay.
+    if (namespaces.some((name) => !shown.includes(name))) {
+      const chosen = new Set([...this.#namespaces.selectedOptions].map(({ value }) => value));
+      const all = [...new Set([...shown, ...namespaces])].sort();
+      this.#namespaces.replaceChildren(
+        ...all.map((value) => h("option", { value, selected: chosen.has(value) }, value)),
       );
-      button.addEventListener("click", () => {
-        act();
-        this.#limit = PAGE;
-        this.#show();
-        // `#show` replaced the buttons, so the new button with this label gets the focus.
-        this.#chips.querySelector<HTMLElement>(`[data-label="${label}"]`)?.focus();
-      });
-      button.dataset["label"] = label;
-      return button;
-    };
-    this.#chips.replaceChildren(
-      ...OUTCOMES.filter((outcome) => outcome !== "reported" || outcomes.get(outcome)).map(
-        (outcome) =>
-          chip(
-            outcome,
-            outcomes.get(outcome) ?? 0,
-            STYLES[outcome],
-            this.#view.outcome === outcome,
-            () => {
-              this.#view.outcome = this.#view.outcome === outcome ? undefined : outcome;
-            },
-          ),
-      ),
-      ...rules.map(([rule, count]) =>
-        chip(rule, count, "rule", this.#view.rule === rule, () => {
-          this.#view.rule = this.#view.rule === rule ? undefined : rule;
-        }),
-      ),
-    );
-    this.#showRows();
-  }
-
-  #showRows() {
-    for (const th of this.#head.children as Iterable<HTMLElement>) {
-      const sorted = th.dataset["column"] === this.#view.sort;
-      const order = this.#view.descending ? "descending" : "ascending";
-      if (sorted) th.setAttribute("aria-sort", order);
-      else th.removeAttribute("aria-sort");
-      th.hidden = th.dataset["column"] === "nodes" && this.#nodes === 0;
     }
-    const shown = select(this.#rows, this.#view);
-    this.#more.hidden = shown.length <= this.#limit;
-    this.#body.replaceChildren(...shown.slice(0, this.#limit).map((row) => this.#row(row)));
+    // A box stays the same element while its number changes, so that it keeps the focus.
+    const place = byId("plan-registries");
+    for (const { name, pods, doubt } of registries) {
+      let box = place.querySelector<HTMLInputElement>(`[value="${CSS.escape(name)}"]`);
+      if (!box) {
+        box = h("input", { type: "checkbox", value: name });
+        box.addEventListener("change", () => {
+          if (!this.#registries.delete(name)) this.#registries.add(name);
+          this.actions.ask();
+        });
+        place.append(h("label", doubt ? { class: "doubt" } : {}, box, h("span")));
+      }
+      const why = doubt ? `; ${doubt}: whoever creates a Pod names it` : "";
+      if (box.nextSibling) box.nextSibling.textContent = ` ${name} (${pods} Pods${why})`;
+    }
   }
 
-  #row(row: Planned): HTMLElement {
-    const { index } = row;
-    const link = (words: string, act: () => void) => {
-      const button = h("button", { type: "button", class: "link" }, words);
-      button.addEventListener("click", act);
-      return button;
-    };
-    const attributes = ({ nodesWith }: Planned) => ({
-      class: "number",
-      title: nodesWith.join(", "),
-      hidden: this.#nodes === 0,
-    });
-    const drawn = (side: "before" | "after") =>
-      h(
-        "td",
-        { class: row[side] },
-        link(ENDS[row[side]], () => this.actions.draw(index, side)),
-      );
-    const cells: Partial<Record<Column, () => HTMLElement>> = {
-      name: () =>
-        h(
-          "th",
-          { scope: "row" },
-          link(row.name, () => this.actions.choose(index)),
-        ),
-      outcome: () => h("td", {}, h("span", { class: `badge ${STYLES[row.outcome]}` }, row.outcome)),
-      number: () => h("td", { class: "number" }, row.number.toLocaleString("en")),
-      before: () => drawn("before"),
-      after: () => drawn("after"),
-      nodes: () => h("td", attributes(row), `${row.nodes} of ${this.#nodes}`),
-    };
-    return h(
-      "tr",
-      { "aria-current": index === this.#chosen ? "true" : undefined },
-      ...COLUMNS.map((column) => {
-        const made = cells[column]?.() ?? h("td", {}, cell(row, column));
-        // On a narrow page, the label is in the cell.
-        made.dataset["label"] = HEADS[column] ?? column;
-        return made;
-      }),
-    );
+  #list() {
+    const index = this.#report?.examples.findIndex(({ name }) => name === this.#example) ?? -1;
+    const text = this.#filter.value.trim().toLowerCase();
+    const isShown = ({ row, effect }: { row: Row; effect: Row["results"][number] | undefined }) =>
+      (index < 0 || effect) &&
+      `${row.kind} ${row.namespace}/${row.name} ${row.images.join(" ")}`
+        .toLowerCase()
+        .includes(text);
+    const found = this.#rows
+      .map((row, number) => ({ row, number, effect: row.results[index] }))
+      .filter(isShown);
+    const shown = found.slice(0, this.#limit);
+    for (const { row, number, effect } of shown) {
+      const head = () => {
+        const link = h("button", { type: "button", class: "link" }, `${row.namespace}/${row.name}`);
+        link.addEventListener("click", () => this.actions.choose(number));
+        return [link, h("span", { class: "purpose" }, row.kind)];
+      };
+      this.#table.write(String(number), head, [
+        { text: row.number.toLocaleString("en"), style: "number", label: "objects" },
+        { text: effect?.outcome ?? "–", label: "answer" },
+        { text: words(row.before), label: "without" },
+        { text: effect ? words(effect.after) : "–", label: "with" },
+        { text: effect ? effect.reasons.slice(0, 3).join("; ") : "", style: "words" },
+      ]);
+    }
+    this.#table.order(shown.map(({ number }) => String(number)));
+    byId("plan-count").textContent = `${shown.length} of ${found.length} shown`;
+    byId("plan-more").hidden = shown.length === found.length;
   }
 }

@@ -1,43 +1,40 @@
-/** Runs this policy in a worker, so that a long list or a slow request doesn't block the page. */
+/** The worker: it reads, asks and evaluates, in short calls, so that each message is answered soon. */
 
-import { evaluate, validateSettings } from "./evaluate.ts";
-import { textOf } from "./files.ts";
-import type { Chosen } from "./incident.ts";
-import type { Json, JsonObject } from "./json.ts";
-import { type Item, members } from "./objects.ts";
-import type { Result } from "./plan.ts";
-import type { Table } from "./registry.ts";
-import { type Candidate, type Summary, Survey } from "./survey.ts";
-import { group } from "./workloads.ts";
-import { lineOf, parseAny } from "./yaml.ts";
+import { Core } from "./core.ts";
+import { Guest } from "./host.ts";
+import type { Report, Row } from "./types.ts";
 
-/** An opened file, or a pasted text. */
-export type Input = { name: string; content: File | string };
+/** An opened file, or a text. */
+export type Input = File | string;
 
 export type Task =
-  | { task: "start"; module: WebAssembly.Module }
-  | { task: "settings"; settings: JsonObject }
-  | { task: "evaluate"; item: Item; settings: JsonObject; table: Table }
-  | { task: "read"; inputs: Input[]; files: Candidate[] }
-  | { task: "survey"; candidates: Candidate[]; incident: Chosen }
-  | { task: "details"; index: number; candidate: Candidate };
+  | { task: "start"; core: WebAssembly.Module; policy: WebAssembly.Module }
+  | { task: "open"; inputs: Input[]; files: [string, string][]; pairs: string }
+  | { task: "call"; call: object }
+  | { task: "settings"; settings: unknown }
+  | { task: "run" }
+  | { task: "stop" };
 
-/** A report of a running survey. The results are those since the last report. */
-export type Progress = {
-  results: { index: number; candidate: string; result: Result | undefined }[];
-  /** The finished part of the whole survey, from 0 to 1. */
-  part: number;
-};
+/** How far it came. The rows are those since the last report. */
+export type Progress = { part: number; rows?: Row[]; report?: Report };
 
-export type Message =
-  | { id: number; result: unknown }
-  | { id: number; progress: Progress }
-  | { id: number; error: string };
+export type Message = { id: number } & (
+  { result: unknown } | { progress: Progress } | { error: string }
+);
 
-let module: WebAssembly.Module | undefined;
-let survey: Survey | undefined;
-/** The id of the running survey. A newer one ends it. */
-let running: number | undefined;
+/** A turn ends after this time, in milliseconds. Then the next message is read. */
+const TURN = 40;
+/** The time between two reports, in milliseconds. */
+const INTERVAL = 1000;
+/** The length of a piece of the input, in bytes. */
+const PIECE = 1 << 18;
+
+let core: Core | undefined;
+let policy: WebAssembly.Module | undefined;
+/** Counts what ends a running loop: another input, another question, a stop. */
+let turn = 0;
+/** How many rows were told to the page. */
+let told = 0;
 
 const scope = self as unknown as {
   onmessage: ((event: MessageEvent<{ id: number; task: Task }>) => void) | null;
@@ -52,69 +49,90 @@ scope.onmessage = async ({ data: { id, task } }) => {
   }
 };
 
+const pause = () => new Promise((resolve) => setTimeout(resolve));
+
 async function run(id: number, task: Task): Promise<unknown> {
   if (task.task === "start") {
-    module = task.module;
+    policy = task.policy;
+    core = new Core(task.core, task.policy);
     return undefined;
   }
-  if (!module) throw new Error("the policy's module is not there yet");
+  if (!core || !policy) throw new Error("the modules are not there yet");
   switch (task.task) {
-    case "settings":
-      return validateSettings(module, task.settings);
-    case "evaluate":
-      return evaluate(module, task.item, task.settings, task.table);
-    case "read":
-      return read(module, task.inputs, task.files);
-    case "survey":
-      return work(id, task);
-    case "details":
-      return survey?.details(task.index, task.candidate);
+    case "open":
+      turn++;
+      return open(id, core, task);
+    case "call":
+      if ("question" in task.call) {
+        turn++;
+        told = 0;
+      }
+      return core.call(task.call);
+    case "settings": {
+      const payload = new TextEncoder().encode(JSON.stringify(task.settings));
+      const answer = new Guest(policy).call("validate_settings", payload, () => new Uint8Array());
+      return JSON.parse(new TextDecoder().decode(answer));
+    }
+    case "run":
+      return work(id, core);
+    case "stop":
+      turn++;
+      return undefined;
   }
 }
 
-/** Reads the objects of all inputs. */
-async function read(module: WebAssembly.Module, inputs: Input[], files: Candidate[]) {
-  const values: Json[] = [];
-  const problems: string[] = [];
-  for (const { name, content } of inputs) {
-    const text = typeof content === "string" ? content : await textOf(content);
-    const parsed = parseAny(text);
-    const where = inputs.length > 1 || typeof content !== "string" ? `${name}: ` : "";
-    for (const problem of parsed.problems) {
-      problems.push(`${where}line ${lineOf(text, problem.from)}: ${problem.message}`);
+/** Reads all inputs. Returns the number of workloads, or `undefined` if another input came. */
+async function open(id: number, core: Core, { inputs, files, pairs }: Task & { task: "open" }) {
+  const mine = turn;
+  told = 0;
+  core.call({ call: "begin", files, pairs });
+  const blobs = inputs.map((input) => (typeof input === "string" ? new Blob([input]) : input));
+  const size = blobs.reduce((sum, blob) => sum + blob.size, 0);
+  let [read, since] = [0, performance.now()];
+  for (const blob of blobs) {
+    for (let from = 0; from < blob.size; from += PIECE) {
+      const bytes = new Uint8Array(await blob.slice(from, from + PIECE).arrayBuffer());
+      if (turn !== mine) return undefined;
+      core.piece(bytes);
+      read += bytes.length;
+      if (performance.now() - since < INTERVAL / 4) continue;
+      scope.postMessage({ id, progress: { part: read / size } });
+      since = performance.now();
     }
-    for (const { value } of parsed.documents) values.push(...members(value));
   }
-  const cluster = group(
-    values,
-    files.flatMap(({ policies }) => policies),
-  );
-  survey = new Survey(module, { ...cluster, problems: [...problems, ...cluster.problems] });
-  return survey.summary(files) satisfies Summary;
+  return core.call<number>({ call: "finish" });
 }
 
-/** The shortest time between two reports, in milliseconds. The last report may come sooner. */
-const INTERVAL = 200;
-
-async function work(id: number, { candidates, incident }: Task & { task: "survey" }) {
-  if (!survey) throw new Error("nothing was read");
-  running = id;
-  survey.prepare(candidates);
-  const { workloads } = survey.cluster;
-  let told = performance.now();
-  let results: Progress["results"] = [];
-  for (const index of workloads.keys()) {
-    for (const candidate of candidates) {
-      const result = survey.result(index, candidate, incident);
-      results.push({ index, candidate: candidate.name, result });
+/** Works out the rows that are left. Returns whether these are all. */
+async function work(id: number, core: Core): Promise<boolean> {
+  const mine = ++turn;
+  const tell = () => {
+    const rows = core.call<Row[]>({ call: "rows", from: told });
+    const report = core.call<Report>({ call: "report" });
+    told += rows.length;
+    scope.postMessage({
+      id,
+      progress: { part: report.done / (report.workloads || 1), rows, report },
+    });
+  };
+  let [since, began] = [performance.now(), performance.now()];
+  for (;;) {
+    core.fresh();
+    if (!core.call<boolean>({ call: "work" })) break;
+    const now = performance.now();
+    if (now - began < TURN) continue;
+    if (now - since > INTERVAL) {
+      tell();
+      since = now;
     }
-    if (performance.now() - told < INTERVAL) continue;
-    scope.postMessage({ id, progress: { results, part: (index + 1) / workloads.length } });
-    results = [];
-    // A newer task can come in between.
-    await new Promise((resolve) => setTimeout(resolve));
-    if (running !== id) return;
-    told = performance.now();
+    await pause();
+    if (turn !== mine) {
+      // A stop: what is done so far is told. After another question, the rows are others.
+      if (told > 0 || core.call<Report>({ call: "report" }).done > 0) tell();
+      return false;
+    }
+    began = performance.now();
   }
-  scope.postMessage({ id, progress: { results, part: 1 } });
+  tell();
+  return true;
 }

@@ -5,91 +5,81 @@
  * without any file.
  */
 
-import { readFileSync } from "node:fs";
-import { evaluate } from "../src/evaluate.ts";
-import { FILES } from "../src/examples.ts";
-import { copiesOf, type Incident, outOfReach } from "../src/incident.ts";
-import type { Json, JsonObject } from "../src/json.ts";
-import { members, podSpec } from "../src/objects.ts";
-import { endOf, hasStarted, simulate, type Step } from "../src/start.ts";
-import { candidateOf, Survey } from "../src/survey.ts";
-import { group } from "../src/workloads.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { Core } from "../src/core.ts";
+import type { Incident, Report, Request, Row, Start } from "../src/types.ts";
 import { policy } from "./policy.ts";
 
 type Question = {
-  /** The example files in the cluster. Each Pod is selected by one of them. None of them looks up images. */
+  /** The example files in the cluster. Each Pod is selected by one of them. */
   files: string[];
   incident: Incident;
-  /** An image of which the node has no copy, or "". */
-  removed: string;
 };
+type Container = { name: string; volumeMounts?: { name: string }[] };
 
-const { files, incident, removed } = JSON.parse(process.argv.at(-1) ?? "") as Question;
-const candidates = FILES.filter(({ name }) => files.includes(name)).map((file) =>
-  candidateOf(file, FILES),
-);
-const values = [...members(JSON.parse(readFileSync(0, "utf8")) as Json)];
-const survey = new Survey(
-  policy,
-  group(
-    values,
-    candidates.flatMap(({ policies }) => policies),
-  ),
-);
-survey.prepare(candidates);
-
-/** The steps of the start of a Pod, as the page draws them. */
-function steps(spec: JsonObject): Step[] {
-  const copies = incident.moment === "empty" ? new Set<string>() : copiesOf(spec);
-  if (removed) copies.delete(removed);
-  const away = outOfReach(incident, [spec], survey.nameOf);
-  return simulate(spec, { registry: "up", copies, missing: new Set(), away, invalid: new Set() });
-}
+const { files, incident } = JSON.parse(process.argv.at(-1) ?? "") as Question;
+const root = new URL("../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+const examples = readdirSync(new URL("examples/", root))
+  .filter((name) => name.endsWith(".yaml") && name !== "pairs.yaml")
+  .map((name) => [name.slice(0, -5), read(`examples/${name}`)]);
+const survey = new WebAssembly.Module(readFileSync(new URL("site/generated/survey.wasm", root)));
+const core = new Core(survey, policy);
+core.call({ call: "begin", files: examples, pairs: read("examples/pairs.yaml") });
+core.piece(readFileSync(0));
+core.call({ call: "finish" });
+core.call({ call: "ask", question: { incident } });
+while (core.call({ call: "work" }));
+const rows = core.call<Row[]>({ call: "rows", from: 0 });
+const report = core.call<Report>({ call: "report" });
 
 /** The containers, as a kubelet shows them: a container waits for the images of its volumes too. */
-function shown(steps: Step[]) {
-  const containers = steps.filter(({ kind }) => kind !== "volume");
-  const waiting = new Set<string>();
-  let isHeld = false;
-  for (const { kind, name, fate } of steps) {
-    isHeld ||= fate === "waits";
-    if (kind === "volume") continue;
-    if (isHeld) waiting.add(name);
-    isHeld = false;
-  }
+function shown({ steps }: Start, spec: Record<string, Container[]>) {
+  const waits = new Set(steps.filter(({ start }) => start === "waits").map(({ name }) => name));
+  const isStarted = new Set(
+    steps
+      .filter(({ list, start }) => list !== "volumes" && ["current", "copy"].includes(start))
+      .map(({ name }) => name),
+  );
+  const isWaiting = ({ name, volumeMounts = [] }: Container) =>
+    !isStarted.has(name) &&
+    (waits.has(name) || volumeMounts.some((mount) => waits.has(mount.name)));
+  const held = (spec["initContainers"] ?? []).find(({ name }) => !isStarted.has(name));
+  const now = held ? [held] : (spec["containers"] ?? []);
   return {
-    started: containers
-      .filter(hasStarted)
+    started: [...isStarted].sort(),
+    waiting: now
+      .filter(isWaiting)
       .map(({ name }) => name)
       .sort(),
-    waiting: [...waiting].sort(),
   };
 }
 
 const answers: Record<string, unknown> = {};
-for (const [index, { name }] of survey.cluster.workloads.entries()) {
-  const rows = candidates.flatMap((candidate) => {
-    const result = survey.result(index, candidate, incident);
-    return result ? [{ candidate, result }] : [];
+for (const [index, { name, before, results }] of rows.entries()) {
+  const chosen = report.examples.flatMap((line, number) =>
+    results[number] && files.includes(line.name) ? [{ line, effect: results[number] }] : [],
+  );
+  const [one, ...more] = chosen;
+  if (!one || more.length > 0) throw new Error(`${chosen.length} files select ${name}`);
+  const { request, settings } = core.call<{ request: Request; settings: unknown }>({
+    ...{ call: "detail", row: index, example: one.line.name },
   });
-  const [row, ...more] = rows;
-  const item = row && survey.details(index, row.candidate);
-  if (!item || more.length > 0) throw new Error(`${rows.length} files select ${name}`);
-  const settings = row.candidate.policies[0]?.settings ?? {};
-  const { item: stored, answer } = evaluate(policy, item, settings, {});
-  const before = podSpec(stored.request["object"]) ?? {};
-  const after = podSpec(answer.mutated_object) ?? before;
-  for (const [side, spec] of [
-    ["before", before],
-    ["after", after],
+  for (const [side, of, end] of [
+    ["without", null, before],
+    ["with", settings, one.effect.after],
   ] as const) {
-    const drawn = steps(spec);
+    const start = core.call<Start>({ call: "start", request, settings: of });
     // The table's cell and the drawing say the same.
-    if (!removed && endOf(drawn) !== row.result[side]) {
-      throw new Error(`${name} ${side}: ${row.result[side]} in the table, ${endOf(drawn)} drawn`);
-    }
-    const pod = side === "after" ? name : name.replace(/-with$/, "-without");
-    answers[pod] = { ...shown(drawn), line: { incident, removed, spec } };
+    if (start.end.fate !== end.fate) throw new Error(`${name} ${side}: ${end.fate} in the table`);
+    const answer = of
+      ? core.call<{ mutated_object?: unknown }>({ call: "validate", request, settings: of })
+      : {};
+    const { spec } = (answer.mutated_object ?? request.object) as { spec: never };
+    answers[name.replace(/-with$/, `-${side}`)] = {
+      ...shown(start, spec),
+      line: { incident, spec },
+    };
   }
 }
 console.log(JSON.stringify(answers));

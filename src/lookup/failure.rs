@@ -231,10 +231,10 @@ const MESSAGES: [(Cause, &[&str]); 3] = [
     ),
 ];
 
-/// Words in the message of a registry. They decide where no phrase does.
+/// Single words by which registries say *denied*, where their message has no phrase.
 const DENIED: [&str; 3] = ["unauthorized", "denied", "forbidden"];
 
-/// Words that choose only a sentence: without them, the class is the same.
+/// Single words by which registries say that they limit the rate of requests.
 const RATES: [&str; 2] = ["toomanyrequests", "retry-after"];
 
 /// The cause in a host's error text, and the HTTP status. The phrase that comes first decides,
@@ -292,11 +292,11 @@ fn read_message(text: &str, image: Reference<'_>) -> Cause {
     });
     let own = own.collect::<String>();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| own.contains(phrase));
-    if let Some((cause, _)) = MESSAGES.into_iter().find(|(_, phrases)| says(phrases)) {
-        return cause;
-    }
+    let mut messages = MESSAGES.into_iter();
     let is_denied = |word: &str| DENIED.contains(&word) && !is_quoted(word, name);
-    if words().map(trimmed).any(is_denied) {
+    if let Some((cause, _)) = messages.find(|(_, phrases)| says(phrases)) {
+        cause
+    } else if words().map(trimmed).any(is_denied) {
         Cause::Denied
     } else if says(&RATES) {
         Cause::RateLimited
@@ -321,4 +321,104 @@ const fn is_of_word(letter: char) -> bool {
 /// A word without the punctuation around it.
 fn trimmed(piece: &str) -> &str {
     piece.trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of a host in both forms: up to Kubewarden 1.37, which repeats it on lines of its
+    /// own, and from 1.38 on.
+    fn texts(message: &str, name: &str) -> [String; 2] {
+        let error = format!(
+            "Registry error: url https://r.io/v2/{name}/manifests/1, envelope: OCI API errors: \
+             [OCI API error: {message}]"
+        );
+        let start = "Fail to interact with OCI registry";
+        [
+            format!("{start}: {error}\n\nCaused by:\n    {error}"),
+            format!("{start}: {error}: {error}"),
+        ]
+    }
+
+    /// Names that are made of a registry's words.
+    fn names() -> Vec<String> {
+        let phrases = MESSAGES.iter().flat_map(|(_, phrases)| phrases.iter());
+        let words = phrases
+            .flat_map(|phrase| phrase.split(' '))
+            .map(str::to_owned);
+        let phrases = MESSAGES.iter().flat_map(|(_, phrases)| phrases.iter());
+        let joined =
+            phrases.flat_map(|phrase| ["_", "-", ".", "/"].map(|by| phrase.replace(' ', by)));
+        let single = DENIED.iter().chain(&RATES).chain(&["a", "e", "1", "x"]);
+        let all = words
+            .chain(joined)
+            .chain(single.map(|word| (*word).to_owned()));
+        let nested = all.flat_map(|name| [format!("acme/{name}"), name]);
+        nested
+            .filter(|name| Reference::parse(&format!("r.io/{name}:1")).is_ok())
+            .collect()
+    }
+
+    #[test]
+    fn the_class_is_the_same_whatever_the_name_of_the_image() {
+        let names = names();
+        assert!(names.len() > 100, "{}", names.len());
+        for (message, class) in [
+            ("manifest unknown", Class::NotFound),
+            ("MANIFEST_UNKNOWN", Class::NotFound),
+            ("", Class::NotFound),
+            ("artifact NAME:1 not found", Class::NotFound),
+            ("NAME not found", Class::NotFound),
+            ("repository NAME not found", Class::NotFound),
+            (
+                "name unknown: repository name NAME not known to registry",
+                Class::NotFound,
+            ),
+            (
+                "tag 1 of r.io/NAME was deleted or has expired",
+                Class::NotFound,
+            ),
+            (
+                "Requested image not found: r.io/v2/NAME%2F1",
+                Class::NotFound,
+            ),
+            ("denied", Class::Denied),
+            ("unauthorized", Class::Denied),
+            ("Forbidden", Class::Denied),
+            ("requested access to the resource is denied", Class::Denied),
+            (
+                "pull access denied for NAME, repository does not exist or may require 'docker login'",
+                Class::Denied,
+            ),
+            (
+                "unauthorized to access repository: NAME, action: pull",
+                Class::Denied,
+            ),
+            ("authentication required", Class::Denied),
+            ("NAME: access denied", Class::Denied),
+            (
+                "too many requests to upstream registry for NAME",
+                Class::NoAnswer,
+            ),
+            (
+                "retry-after: 1.16676ms, allowed: 44000/minute",
+                Class::NoAnswer,
+            ),
+            (
+                "Quota exceeded for quota metric 'requests' of NAME",
+                Class::NoAnswer,
+            ),
+            ("something else about NAME", Class::NoAnswer),
+        ] {
+            for name in &names {
+                let written = format!("r.io/{name}:1");
+                let image = Reference::parse(&written).expect("a reference");
+                for text in texts(&message.replace("NAME", name), name) {
+                    let read = Failure::read(&text, image).class();
+                    assert_eq!(read, class, "{name}: {text}");
+                }
+            }
+        }
+    }
 }

@@ -45,3 +45,16 @@ pub(crate) fn object_mut<'v>(
     }
     value.as_object_mut()
 }
+
+/// Reads a YAML document. An empty one is null.
+///
+/// # Errors
+/// The text is no YAML. The error names the line.
+pub fn from_yaml(text: &str) -> Result<Value, String> {
+    yaml_serde::from_str(text).map_err(|error| error.to_string())
+}
+
+/// A value as YAML.
+pub fn to_yaml(value: &Value) -> String {
+    yaml_serde::to_string(value).unwrap_or_default()
+}

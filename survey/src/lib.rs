@@ -45,6 +45,7 @@ mod survey;
 pub use self::controller::first_pod;
 pub use self::example::{Example, Pair};
 pub use self::incident::{End, Fate, Incident, Moment, Registries, Start, Step, What};
+pub use self::json::{from_yaml, to_yaml};
 pub use self::object::Entry;
 pub use self::plan::{Choice, Namespaces, Release};
 pub use self::policy::Policy;

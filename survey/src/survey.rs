@@ -457,6 +457,37 @@ impl Survey {
         (steps, end)
     }
 
+    /// Of the incidents that the question means, the one that harms a Pod most.
+    pub fn worst(&mut self, pod: &Value, earlier: &Value, policy: &mut dyn Policy) -> Incident {
+        let mut images = BTreeSet::new();
+        for entry in pod_spec(pod).map(entries).unwrap_or_default() {
+            images.extend(self.name(&entry.image, policy).flatten());
+        }
+        let incidents = self.question.incident.each(&images).into_iter();
+        let worst = incidents.max_by_key(|incident| self.end(incident, pod, earlier, policy).fate);
+        worst.unwrap_or_default()
+    }
+
+    /// The answer to a request while an incident takes registries away. Without one, all answer.
+    ///
+    /// # Errors
+    /// There is no answer, because the module failed.
+    pub fn answer_during(
+        &self,
+        request: &Value,
+        settings: &Value,
+        incident: Option<Incident>,
+        policy: &mut dyn Policy,
+    ) -> Result<Value, String> {
+        let payload = serde_json::json!({"request": request, "settings": settings});
+        let mut registries = Registries {
+            incident,
+            asked: Vec::new(),
+        };
+        let answer = policy.validate(&payload.to_string(), &mut registries)?;
+        serde_json::from_slice(&answer).map_err(|error| error.to_string())
+    }
+
     /// The requests that create the objects in a text, with the server defaults.
     ///
     /// # Errors

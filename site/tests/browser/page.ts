@@ -27,11 +27,12 @@ export class Playground {
   }
 
   get verdict() {
-    return this.page.locator("#verdict .badge");
+    return this.page.locator("#answer-verdict");
   }
 
-  get about() {
-    return this.page.locator("#verdict");
+  /** The sentence of the survey. */
+  get answer() {
+    return this.page.locator("#survey-answer");
   }
 
   async type(editor: "object" | "settings", text: string) {
@@ -47,21 +48,25 @@ export class Playground {
     await this.page.locator(`#${editor}-example`).selectOption({ label });
   }
 
-  /** Chooses a small Pod with a weak check, and no settings. */
-  async chooseSmallExample() {
-    await this.choose("settings", "empty");
-    await this.choose("object", "ci-job");
-    await expect(this.about).toContainText("Pod ci-job, CREATE");
-    await expect(this.page.locator("#places tbody tr")).toHaveCount(4);
+  /** Opens a text as a file. A long one is only surveyed. */
+  async openFile(name: string, text: string) {
+    const file = { name, mimeType: "application/json", buffer: Buffer.from(text) };
+    await this.page.locator("#files").setInputFiles([file]);
   }
 
-  /** The buttons that mark images as missing from their registries. */
-  image(name: string) {
-    return this.page.locator("#missing-images").getByRole("button", { name, exact: true });
+  /** The cell of a file's line with this label. */
+  cell(file: string, label: string) {
+    const head = this.page.getByRole("button", { name: file, exact: true });
+    const row = this.page.locator("#files-table tr").filter({ has: head });
+    return row.locator(`[data-label="${label}"]`);
   }
 
-  problems(editor: "object" | "settings") {
-    return this.page.locator(`#${editor}-problems li`);
+  /** Chooses a file in the table. */
+  async chooseFile(file: string) {
+    await this.page
+      .locator("#files-table")
+      .getByRole("button", { name: file, exact: true })
+      .click();
   }
 
   /** The cells of a table's body, row by row. */
@@ -175,30 +180,33 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
 
 export { expect };
 
-/** A list as `kubectl get pods -A -o json` writes it. */
-export function podList(count: number) {
-  const pod = (number: number) => ({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: `job-${number}`, namespace: `team-${number % 7}`, uid: `uid-${number}` },
+/** What somebody gives to `kubectl`: Jobs, each with a container that can start without the other. */
+export function jobs(count: number, more: object[] = [], image = "registry.example.com/app") {
+  const job = (number: number) => ({
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name: `report-${number}`, namespace: `team-${number % 3}` },
     spec: {
-      initContainers: [
-        {
-          name: "imagecheck-0",
-          image: "app:v1",
-          imagePullPolicy: number % 2 ? "Always" : "IfNotPresent",
+      template: {
+        spec: {
+          restartPolicy: "Never",
+          containers: ["app", "side"].map((name) => ({
+            name,
+            image: `${image}-${name}:v${number}`,
+            imagePullPolicy: "IfNotPresent",
+          })),
         },
-      ],
-      containers: [
-        {
-          name: "app",
-          image: number % 10 === 9 ? "App:v1" : "app:v1",
-          imagePullPolicy: number % 2 ? "IfNotPresent" : "Always",
-        },
-      ],
+      },
     },
-    status: { phase: "Running" },
   });
-  const items = Array.from({ length: count }, (_, number) => pod(number));
+  const items = [...Array.from({ length: count }, (_, number) => job(number)), ...more];
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
+
+/** A Node with this version of Kubernetes. */
+export const node = (version: string) => ({
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "node-1" },
+  status: { nodeInfo: { kubeletVersion: version } },
+});

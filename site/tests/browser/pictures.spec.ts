@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
-import { expect, podList, test } from "./page.ts";
+import { expect, jobs, test } from "./page.ts";
 
 const pictures = new URL("../../../docs/pictures/", import.meta.url);
 const list = new URL("shown.json", pictures);
@@ -16,9 +16,7 @@ const style = readFileSync(new URL("../../src/style.css", import.meta.url), "utf
 /** Takes a picture, or checks that the page still has the texts and the style of the stored one. */
 async function picture(name: string, page: Page, target: Page | Locator = page) {
   const texts = await page
-    .locator(
-      "header p:first-of-type, h2, #plan, #registry-images, .beside > section, #missing-images, #drawings",
-    )
+    .locator("header p:first-of-type, h2, #survey-answer, #answer, #pod-places, #drawings")
     .evaluateAll((elements) =>
       elements.filter((element) => element.checkVisibility()).map((element) => element.textContent),
     );
@@ -27,8 +25,6 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
     .digest("hex");
   const known = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : {};
   if (process.env["PICTURES"]) {
-    // The checksum of the module differs in every build.
-    await page.locator("#module").evaluate((element) => element.replaceChildren());
     await target.screenshot({ path: new URL(`${name}.png`, pictures).pathname });
     writeFileSync(list, `${JSON.stringify({ ...known, [name]: shown }, null, 2)}\n`);
   } else {
@@ -38,48 +34,22 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
 
 // One after the other, because each test writes shown.json.
 test.describe.configure({ mode: "default" });
-test.use({ viewport: { width: 1280, height: 860 }, colorScheme: "light" });
+test.use({ viewport: { width: 1280, height: 1200 }, colorScheme: "light" });
 
 test("the repair", async ({ playground }) => {
-  await playground.page.setViewportSize({ width: 1280, height: 1200 });
-  await expect(playground.verdict).toHaveText("allowed, repaired");
+  await expect(playground.page.locator("#pod-verdict")).toContainText("allowed, repaired");
   await picture("playground-repair", playground.page);
 });
 
-const JOB = `apiVersion: v1
-kind: Pod
-metadata: {name: ci-job}
-spec:
-  initContainers:
-    - {name: imagecheck-0, image: "my-app:v1.2.3"}
-  containers:
-    - {name: app, image: "my-app:v1.2.3", imagePullPolicy: Always}
-`;
-
-test("the outage", async ({ playground }) => {
+test("the start", async ({ playground }) => {
   const { page } = playground;
-  await page.setViewportSize({ width: 1280, height: 1010 });
-  await playground.chooseSmallExample();
-  await playground.type("object", JOB);
-  await playground.type(
-    "settings",
-    'registry:\n  lookup: Pin\n  images: ["docker.io/*"]\n  onNoAnswer: UseCached\n',
-  );
-  await page.getByRole("combobox", { name: "answer", exact: true }).selectOption("unreachable");
-  await expect(page.locator("#told")).toContainText("no usable answer");
-  await page.locator("#scenario").selectOption("away");
-  await picture("playground-outage", page);
+  await expect(page.locator("#drawings figcaption")).toHaveCount(2);
+  await picture("playground-start", page, page.locator("#start"));
 });
 
-test("the plan", async ({ playground }) => {
+test("the survey", async ({ playground }) => {
   const { page } = playground;
-  await playground.choose("settings", "agent-stack-k8s");
-  await page.locator("#files").setInputFiles([
-    { name: "pods.json", mimeType: "application/json", buffer: Buffer.from(podList(1000)) },
-    { name: "none.yaml", mimeType: "text/yaml", buffer: Buffer.from("") },
-  ]);
-  const plan = page.locator("#plan");
-  await expect(page.locator("#survey")).toContainText("1,000 objects");
-  await expect(plan.locator("[aria-current]")).toBeVisible();
-  await picture("playground-plan", page, plan);
+  await playground.type("object", jobs(20));
+  await expect(playground.answer).toContainText("20 of 20");
+  await picture("playground-survey", page, page.locator("#survey"));
 });

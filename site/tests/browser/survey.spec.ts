@@ -1,284 +1,136 @@
-/** The files for a cluster: with the objects of `test_data`, and with 5,000 Pods. */
+/** A whole cluster: the answer first, the incident, what a person chooses, and the command. */
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Locator, TestInfo } from "@playwright/test";
-import { parse } from "yaml";
-import { bigCluster, testData } from "../cluster.ts";
-import { expect, podList, type Playground, test } from "./page.ts";
+import { expect, jobs, node, test } from "./page.ts";
 
-/** The pairs of examples that must not stand together. */
-const pairs = new URL("../../../examples/pairs.yaml", import.meta.url);
-const PAIRS: { a: string; b: string }[] = existsSync(pairs)
-  ? parse(readFileSync(pairs, "utf8"))
-  : [];
+const command = "#plan-command";
 
-/** Opens a list of objects, as a person opens the output of kubectl. */
-async function open({ page }: Playground, info: TestInfo, text: string) {
-  // A path needs no copy of the text on its way to the browser.
-  const path = info.outputPath("cluster.json");
-  writeFileSync(path, text);
-  await page.locator("#files").setInputFiles(path);
-  return page.locator("#survey");
-}
-
-const done = (survey: Locator) => expect(survey.getByRole("progressbar")).toBeHidden();
-
-/** The numbers of the files: selects, changes, warns, rejects, waits, half. */
-async function numbers(survey: Locator, file: string) {
-  const row = survey.locator(".files tr", {
-    has: survey.page().getByRole("button", { name: file, exact: true }),
-  });
-  return row.locator(".number").allInnerTexts();
-}
-
-const list = (...items: object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
-
-/** A cluster: kube-system, a mesh, CI jobs, and Nodes of which one has an image. */
-const CLUSTER = list(
-  ...testData(),
-  {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name: "kube-proxy", namespace: "kube-system" },
-    spec: {
-      template: {
-        spec: { containers: [{ name: "kube-proxy", image: "registry.k8s.io/kube-proxy:v1.36.2" }] },
-      },
-    },
-  },
-  { apiVersion: "v1", kind: "Namespace", metadata: { name: "ask", labels: { team: "ci" } } },
-  {
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "n1" },
-    status: { images: [{ names: ["registry.k8s.io/kube-proxy:v1.36.2"] }] },
-  },
-  { apiVersion: "v1", kind: "Node", metadata: { name: "n2" } },
-  { apiVersion: "v1", kind: "Service", metadata: { name: "s" } },
-);
-
-test("a cluster has a row for each file, and nothing of kube-system is selected", async ({
+test("the answer names a file, and its plan has a command that does just that", async ({
   playground,
-}, info) => {
+}) => {
   const { page } = playground;
-  const survey = await open(playground, info, CLUSTER);
-  await done(survey);
-  await expect(survey.getByRole("status")).toContainText(
-    "1 object that the policy is not asked about",
+  await playground.type("object", jobs(6, [node("v1.36.1")]));
+  await expect(playground.answer).toHaveText(
+    "If one image is gone, for new Pods on an empty node, 6 of 6 workloads could do half of their work: take jobs.",
   );
-  await expect(survey).toContainText("Of your 2 Nodes the images are known");
-  await expect(survey).toContainText("The API server runs it, without this policy");
-  await expect(survey).toContainText("It selects nothing at admission. It reports");
-
-  // Files that select nothing are for others.
-  const others = survey.locator(".others");
-  await expect(others).toContainText("they select none of these workloads");
-  await expect(others).toContainText("without-kubewarden");
-
-  await survey.getByRole("button", { name: "agent-stack-k8s", exact: true }).click();
-  await expect(page.locator("#plan-title")).toHaveText("The plan: agent-stack-k8s");
-  await expect.poll(() => playground.text("settings")).toContain("copy-agent");
-  const plan = page.locator("#plan");
-  await expect(plan.locator("tbody")).toContainText("buildkite-");
-  await expect(plan.locator("tbody")).not.toContainText("nightly");
-  await expect(plan.locator("[data-column=nodes]")).toHaveText("nodes with its images");
-
-  await survey.getByRole("button", { name: "air-gapped" }).click();
-  await expect(page.locator("#plan-title")).toHaveText("The plan: air-gapped");
-  await plan.getByRole("searchbox").fill("kube-system");
-  await expect(plan.locator("tbody tr")).toHaveCount(0);
-  await survey.getByRole("button", { name: "your settings" }).click();
-  await expect(plan.locator("tbody tr")).toHaveCount(1);
-  await expect(plan.locator("tbody tr")).toContainText("1 of 2");
+  await expect(page.locator("#survey-unsaved")).toContainText("would wait, whole");
+  // More waiting is what a check is for: it is no fault where half-done work went away.
+  await expect(playground.cell("jobs", "half of the work")).toHaveClass(/good/);
+  await expect(playground.cell("jobs", "waits")).not.toHaveClass(/bad/);
+  await playground.answer.getByRole("button", { name: "jobs" }).click();
+  await expect(page.locator("#plan-title")).toBeFocused();
+  await expect(page.locator("#plan-needs")).toContainText("Kubernetes 1.35");
+  await expect(page.locator(command)).toContainText("helm upgrade --install");
+  await expect(page.locator(command)).toContainText("example: jobs");
+  // From a workload to its answer and its start.
+  await page.locator("#plan-table").getByRole("button").first().click();
+  await expect(page.locator("#answer-title")).toBeFocused();
+  await expect(page.locator("#pod-verdict")).toContainText("allowed, repaired");
+  await expect(page.locator("#drawings figcaption")).toHaveCount(2);
 });
 
-const WEAK = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "weak", namespace: "n", labels: { "buildkite.com/job-uuid": "x" } },
-  spec: {
-    restartPolicy: "Never",
-    initContainers: [
-      {
-        name: "imagecheck-0",
-        image: "ghcr.io/x/app:1",
-        imagePullPolicy: "IfNotPresent",
-        command: ["/w/true"],
-        volumeMounts: [{ name: "w", mountPath: "/w" }],
-      },
-    ],
-    containers: [
-      { name: "app", image: "ghcr.io/x/app:1", imagePullPolicy: "Always" },
-      { name: "db", image: "docker.io/library/db:1", imagePullPolicy: "IfNotPresent" },
-    ],
-    volumes: [{ name: "w", emptyDir: {} }],
-  },
-};
-const TWO = list(WEAK, { ...WEAK, kind: "Pod", metadata: { name: "other", namespace: "m" } });
-
-test("an incident is chosen, and a cell opens the drawing of it", async ({ playground }, info) => {
+test("a choice of namespaces that is empty gives no command", async ({ playground }) => {
   const { page } = playground;
-  const survey = await open(playground, info, TWO);
-  await done(survey);
-  // At first, that image of each Pod is gone that harms it most.
-  await survey.getByRole("button", { name: "agent-stack-k8s", exact: true }).click();
-  await done(survey);
-  await page.locator("#plan").getByRole("button", { name: "half of it runs" }).click();
-  await expect(playground.image("ghcr.io/x/app:1")).toHaveAttribute("aria-pressed", "true");
-  await expect(playground.image("docker.io/library/db:1")).toHaveAttribute("aria-pressed", "false");
-  await survey.getByLabel("Incident").selectOption("registries");
-  await done(survey);
-  await survey.getByRole("button", { name: "agent-stack-k8s", exact: true }).click();
-  await expect
-    .poll(() => numbers(survey, "agent-stack-k8s"))
-    .toEqual(["1", "1", "0", "0", "0 → 1", "1 → 0"]);
-  await expect(survey.locator(".without")).toHaveText(
-    "Without any file, of 2 workloads 2 would do half of the work and 0 would wait.",
-  );
-  const plan = page.locator("#plan");
-  await done(survey);
-  await plan.getByRole("button", { name: "waits" }).click();
-  const ends = page.locator("figcaption");
-  await expect(ends).toContainText([
-    "app waits for ever (ImagePullBackOff). Meanwhile db runs.",
-    "imagecheck-0 waits (ImagePullBackOff).",
+  await playground.type("object", jobs(6));
+  await playground.chooseFile("jobs");
+  await page.locator("#plan-where").selectOption("only");
+  await expect(page.locator(command)).toHaveText("no namespace is chosen");
+  await expect(page.locator("#copy-command")).toBeHidden();
+  await page.locator("#plan-namespaces").selectOption(["team-1"]);
+  await expect(page.locator(command)).toContainText("- team-1");
+  await expect(playground.cell("jobs", "selects")).toHaveText("2");
+});
+
+test("no registry is chosen before, and those that a tenant can name are marked", async ({
+  playground,
+}) => {
+  const { page } = playground;
+  const more = JSON.parse(jobs(1, [], "169.254.169.254/x")).items;
+  await playground.type("object", jobs(3, more));
+  await playground.chooseFile("jobs");
+  await expect(page.locator(command)).toContainText("example: jobs");
+  await expect(page.locator(command)).not.toContainText("registr");
+  const registries = page.locator("#plan-registries label");
+  await expect(registries).toHaveText([
+    " registry.example.com (3 Pods)",
+    " 169.254.169.254 (1 Pods; an address: whoever creates a Pod names it)",
   ]);
-  await expect(page.locator("#scenario")).toHaveValue("away");
-
-  // The other registry is away.
-  await survey.getByLabel("Incident").selectOption("registry");
-  await survey.getByLabel("Registry or image").selectOption("docker.io");
-  await expect
-    .poll(() => numbers(survey, "agent-stack-k8s"))
-    .toEqual(["1", "1", "0", "0", "0", "0"]);
-  await survey.getByLabel("The Pod was").selectOption("empty");
-  await expect
-    .poll(() => numbers(survey, "agent-stack-k8s"))
-    .toEqual(["1", "1", "0", "0", "0 → 1", "1 → 0"]);
-  await done(survey);
-  await plan.getByRole("button", { name: "half of it runs" }).click();
-  await expect(page.locator("#scenario")).toHaveValue("docker.io");
-  await expect(page.getByLabel("the node has copies")).not.toBeChecked();
-  await expect(ends.first()).toContainText(
-    "db waits for ever (ImagePullBackOff). Meanwhile app runs.",
-  );
-
-  await survey.getByLabel("Incident").selectOption("image");
-  await survey.getByLabel("Registry or image").selectOption("ghcr.io/x/app:1");
-  await survey.getByLabel("The Pod was").selectOption("meanwhile");
-  await expect
-    .poll(() => numbers(survey, "agent-stack-k8s"))
-    .toEqual(["1", "1", "0", "0", "0 → 1", "1 → 0"]);
-  await done(survey);
-  await plan.getByRole("button", { name: "waits" }).click();
-  await expect(playground.image("ghcr.io/x/app:1")).toHaveAttribute("aria-pressed", "true");
+  await registries.first().getByRole("checkbox").check();
+  await expect(page.locator(command)).toContainText("registry.example.com/*");
+  await expect(page.locator(command)).not.toContainText("169.254");
 });
 
-test("lookups fail in an incident, and the drawing says what the table says", async ({
-  playground,
-}, info) => {
-  const { page } = playground;
-  const survey = await open(playground, info, TWO);
-  await done(survey);
-  await survey.getByLabel("Incident").selectOption("registries");
-  await survey.getByRole("button", { name: "pin-digests" }).click();
-  // The tags stay, and the nodes have the images under their digests alone.
-  await expect
-    .poll(() => numbers(survey, "pin-digests"))
-    .toEqual(["2", "2", "0", "0", "0 → 2", "2 → 0"]);
-  await done(survey);
-  await page.locator("#plan").getByRole("button", { name: "waits" }).first().click();
-  await expect(page.locator("figcaption").last()).toContainText("imagecheck-0 waits");
-  await expect(page.getByRole("combobox", { name: "answer", exact: true }).first()).toHaveValue(
-    "unreachable",
+test("a second policy comes with its first one", async ({ playground }) => {
+  await playground.type("object", jobs(2));
+  await playground.chooseFile("second-policy");
+  await expect(playground.page.locator(command)).toContainText(
+    /example: jobs[\s\S]*example: second-policy/,
   );
-  await survey.getByLabel("The Pod was").selectOption("reboot");
-  await expect
-    .poll(() => numbers(survey, "pin-digests"))
-    .toEqual(["2", "2", "0", "0", "0", "2 → 0"]);
-  await done(survey);
-  await page.locator("#plan").getByRole("button", { name: "starts", exact: true }).first().click();
-  await expect(page.locator("figcaption").last()).toContainText("Every container starts");
 });
 
-test("ticked files become commands with values, for chosen namespaces", async ({
-  playground,
-}, info) => {
-  const { page } = playground;
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const survey = await open(playground, info, TWO);
-  await done(survey);
-  const install = page.locator("#install");
-  await expect(install).toBeHidden();
-  await survey.getByLabel("Install pin-digests").check();
-  await expect(install).toBeVisible();
-  await install.getByRole("button", { name: "m", exact: true }).click();
-  // The numbers are of the other namespace.
-  await expect.poll(() => numbers(survey, "pin-digests")).toEqual(["1", "1", "0", "0", "0", "1"]);
-  await install.getByRole("button", { name: "Copy the commands" }).click();
-  await expect(install.getByRole("status")).toHaveText("Copied");
-  const commands = await page.evaluate(() => navigator.clipboard.readText());
-  const [, values = ""] =
-    /helm upgrade --install consistent-pull-policy-pin-digests[\s\S]*<<'VALUES'\n([\s\S]*)VALUES\n/.exec(
-      commands,
-    ) ?? [];
-  expect(parse(values)).toEqual({
-    example: "pin-digests",
-    mode: "monitor",
-    namespaces: { exclude: ["m"] },
-    settings: { registry: { images: ["docker.io/*", "ghcr.io/*"] } },
-  });
-  await install.getByLabel("mode").selectOption("protect");
-  await install.getByLabel("where").selectOption("only");
-  await expect(install.locator("pre")).toContainText("mode: protect");
-  await expect(install.locator("pre")).toContainText("only:");
-
-  const csv = await playground.saved(survey, "Save CSV");
-  expect(csv.name).toBe("files.csv");
-  expect(csv.text).toMatch(/^file,selects,changes,/);
-  const json = await playground.saved(survey, "Save JSON");
-  expect(JSON.parse(json.text)).toContainEqual(
-    expect.objectContaining({ name: "pin-digests", selects: 1 }),
+test("a file that the Nodes can't run is not proposed, and says so", async ({ playground }) => {
+  await playground.type("object", jobs(4, [node("v1.34.2")]));
+  await expect(playground.answer).not.toContainText("jobs.");
+  await expect(playground.page.locator("#files-table")).toContainText(
+    "it needs Kubernetes 1.35 on every Node, and node-1 has 1.34",
   );
+});
 
-  // A file that must not stand beside a ticked one can't be ticked.
-  for (const { a, b } of PAIRS) {
-    await survey.getByLabel("Install pin-digests").uncheck();
-    await survey.getByLabel(`Install ${a}`, { exact: true }).check();
-    await expect(survey.getByLabel(`Install ${b}`, { exact: true })).toBeDisabled();
-    await expect(survey.locator(".files")).toContainText(`Not beside ${a}`);
-    break;
+test("choosing a file or a workload leaves the typed settings alone", async ({ playground }) => {
+  await playground.type("settings", "mode: Warn\n");
+  await playground.type("object", jobs(4));
+  await playground.chooseFile("jobs");
+  await playground.page.locator("#plan-table").getByRole("button").first().click();
+  await expect(playground.page.locator("#answer-about")).toContainText("the settings of jobs");
+  expect((await playground.text("settings")).trim()).toBe("mode: Warn");
+});
+
+test("wrong inputs are told, and no earlier answer stays", async ({ playground }) => {
+  const { page } = playground;
+  for (const [text, words] of [
+    [
+      "NAMESPACE   NAME    READY   STATUS\nci          job-1   1/1     Running\n",
+      "a table for people",
+    ],
+    [jobs(4).slice(0, -200), "its end was cut off"],
+    ["kind: Secret\napiVersion: v1\nmetadata: {name: a}\n", "no Pod and no workload"],
+  ] as const) {
+    await playground.type("object", jobs(2));
+    await expect(playground.answer).toContainText("2 of 2");
+    await playground.openFile("pods.txt", text);
+    await expect(page.locator("#object-problem")).toContainText(words);
+    await expect(page.locator("#object-problem")).toContainText("--all-namespaces");
+    await expect(page.locator("#survey")).toBeHidden();
+    await expect(page.locator("#answer")).toBeHidden();
   }
 });
 
-for (const withJobs of [false, true]) {
-  test(`5,000 Pods ${withJobs ? "and their Jobs" : "alone"} are grouped in the worker, and the page stays usable`, async ({
-    playground,
-  }, info) => {
-    const { page } = playground;
-    const start = Date.now();
-    const survey = await open(playground, info, bigCluster({ withJobs }));
-    await expect(survey.getByRole("progressbar")).toBeVisible();
-    await survey.getByLabel("The Pod was").focus();
-    await done(survey);
-    console.log(`5,000 Pods${withJobs ? " and 2,000 Jobs" : ""}: ${(Date.now() - start) / 1000} s`);
-    await expect(survey.getByRole("status")).toHaveText("5,000 objects of 305 workloads");
-    expect((await numbers(survey, "agent-stack-k8s")).slice(0, 2)).toEqual(["5", "5"]);
-    const filter = page.locator("#plan").getByRole("searchbox");
-    await filter.fill("ci-*");
-    await expect(page.locator("#plan tbody tr")).toHaveCount(5);
-    await expect(page.locator("#plan tbody tr").first()).toContainText("400");
-  });
-}
+test("it can be stopped and go on, with focus and rows in place", async ({ playground }) => {
+  const { page } = playground;
+  await playground.openFile("cluster.json", jobs(800));
+  const stop = page.getByRole("button", { name: "Stop" });
+  await expect(page.locator("#survey-status")).toContainText("workloads done");
+  const link = page.locator("#files-table").getByRole("button", { name: "air-gapped" });
+  await link.focus();
+  const status = await page.locator("#survey-status").textContent();
+  await expect(page.locator("#survey-status")).not.toHaveText(status ?? "");
+  await expect(link).toBeFocused();
+  await stop.click();
+  await expect(page.getByRole("button", { name: "Go on" })).toBeVisible();
+  // What is said is about what is done: no file is said to select nothing.
+  await expect(playground.answer).toBeEmpty();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect(playground.answer).toContainText("800 of 800");
+  await expect(page.getByRole("button", { name: "Go on" })).toBeHidden();
+});
 
-test("a survey can be stopped", async ({ playground }, info) => {
-  await playground.chooseSmallExample();
-  const survey = await open(playground, info, podList(40_000));
-  await expect(survey.getByRole("progressbar")).toBeVisible();
-  await survey.getByRole("button", { name: "Stop" }).click();
-  await expect(survey).toContainText("Stopped: this is not all");
-  await done(survey);
-  // The page still works.
-  await survey.getByRole("button", { name: "Close" }).click();
-  await expect(playground.about).toContainText("Pod ci-job");
+test("what is saved names its incident", async ({ playground }) => {
+  const { page } = playground;
+  await playground.type("object", jobs(2));
+  await page.locator("#incident-what").selectOption("registries");
+  await expect(playground.answer).toContainText("all registries are away");
+  const saved = await playground.saved(page.locator("#survey"), "Save CSV");
+  expect(saved.name).toContain("all registries are away");
+  expect(saved.text.split("\r\n")[1]).toContain("all registries are away");
+  const json = await playground.saved(page.locator("#survey"), "Save JSON");
+  expect(JSON.parse(json.text).incidentWords).toContain("all registries are away");
 });

@@ -4,8 +4,11 @@ import { fromFragment, toFragment } from "../../src/link.ts";
 const typed = {
   object: "kind: Pod # ä 🙂\n".repeat(50),
   settings: 'mode: "Fix"',
-  registry: { "docker.io/library/a:1": { answer: "denied" as const, digest: "" } },
-  start: { registry: "lost" as const, copies: false, missing: ["docker.io/library/a:1"] },
+  question: {
+    incident: { what: "registry" as const, name: "docker.io", moment: "reboot" as const },
+    choice: { registries: [], namespaces: null, isMonitor: false },
+  },
+  example: "jobs",
 };
 
 test("a link restores the typed texts, and is short", async () => {
@@ -15,8 +18,8 @@ test("a link restores the typed texts, and is short", async () => {
   expect(await fromFragment(`#${fragment}`)).toEqual(typed);
 });
 
-test("a link without choices for the drawing is read", async () => {
-  const { start: _, ...old } = typed;
+test("a link without choices is read", async () => {
+  const { question: _, ...old } = typed;
   expect(await fromFragment(await toFragment(old))).toEqual(old);
 });
 

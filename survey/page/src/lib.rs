@@ -9,7 +9,9 @@
 use std::cell::RefCell;
 use std::mem::take;
 
-use consistent_pull_policy_survey::{Incident, Policy, Question, Registries, Survey};
+use consistent_pull_policy_survey::{
+    Moment, Policy, Question, Registries, Survey, from_yaml, to_yaml,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -78,12 +80,31 @@ enum Call {
     FirstPod {
         workload: Value,
     },
-    /// How a Pod starts on a node that has the images of the Pod `earlier`.
+    /// How a Pod starts in the worst of the incidents that the question means. `settings` are those
+    /// of the policy that answers its request; without them, it starts as it came in.
     Start {
-        pod: Value,
-        earlier: Value,
-        incident: Incident,
+        request: Value,
+        settings: Option<Value>,
     },
+    /// The answer to a request, with registries that all answer.
+    Validate {
+        request: Value,
+        settings: Value,
+    },
+    /// Settings, which are YAML.
+    Settings {
+        text: String,
+    },
+    /// The settings in a file of an example, as YAML.
+    SettingsOf {
+        text: String,
+    },
+    /// A value as YAML.
+    Yaml {
+        value: Value,
+    },
+    /// The rows as CSV.
+    Csv,
 }
 
 fn answer(call: Call) -> Result<Value, String> {
@@ -111,16 +132,55 @@ fn answer(call: Call) -> Result<Value, String> {
             Call::FirstPod { workload } => {
                 value(consistent_pull_policy_survey::first_pod(&workload))
             }
-            Call::Start {
-                pod,
-                earlier,
-                incident,
-            } => {
-                let (steps, end) = survey.start(&pod, &earlier, &incident, &mut Module);
-                Ok(json!({"steps": steps, "end": end}))
+            Call::Start { request, settings } => start(survey, &request, settings.as_ref()),
+            Call::Validate { request, settings } => {
+                survey.answer_during(&request, &settings, None, &mut Module)
             }
+            Call::Settings { text } => match from_yaml(&text)? {
+                Value::Null => Ok(json!({})),
+                settings => Ok(settings),
+            },
+            Call::SettingsOf { text } => Ok(settings_of(&text).into()),
+            Call::Yaml { value } => Ok(to_yaml(&value).into()),
+            Call::Csv => Ok(survey.csv().into()),
         }
     })
+}
+
+/// The settings of the policy in a manifest, as YAML. Empty if there is none.
+fn settings_of(manifest: &str) -> String {
+    let documents = manifest.split("\n---\n");
+    let policies = documents.filter_map(|document| from_yaml(document).ok());
+    let mut settings = policies.filter_map(|policy| policy.pointer("/spec/settings").map(to_yaml));
+    settings.next().unwrap_or_default()
+}
+
+/// How the Pod of a request starts in the worst incident of the question. A node has what such a Pod
+/// pulled before the incident.
+fn start(survey: &mut Survey, request: &Value, settings: Option<&Value>) -> Result<Value, String> {
+    let object = request.get("object").unwrap_or(&Value::Null);
+    let mut returned = |survey: &Survey, incident| -> Result<Option<Value>, String> {
+        let Some(settings) = settings else {
+            return Ok(Some(object.clone()));
+        };
+        let answer = survey.answer_during(request, settings, incident, &mut Module)?;
+        let is_accepted = answer.get("accepted") == Some(&true.into());
+        let changed = answer.get("mutated_object").filter(|it| !it.is_null());
+        Ok(is_accepted.then(|| changed.unwrap_or(object).clone()))
+    };
+    let Some(healthy) = returned(survey, None)? else {
+        return Ok(json!({"steps": [], "end": {"fate": "rejected", "isOld": false}}));
+    };
+    let incident = survey.worst(&healthy, &healthy, &mut Module);
+    let is_from_before = incident.moment == Moment::Reboot;
+    let during = (!is_from_before).then(|| incident.clone());
+    let Some(pod) = returned(survey, during)? else {
+        return Ok(
+            json!({"incident": incident.words(), "steps": [], "end": {"fate": "rejected", "isOld": false}}),
+        );
+    };
+    let (steps, end) = survey.start(&pod, &healthy, &incident, &mut Module);
+    Ok(json!({"incident": incident.words(), "steps": steps, "end": end}))
 }
 
 fn value(value: impl Serialize) -> Result<Value, String> {
