@@ -10,12 +10,13 @@ mod start_order;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(crate) use self::additions::Additions;
+pub(crate) use self::additions::{Additions, Check};
 pub(crate) use self::finding::{Effect, Finding, Findings, Reason, Subject};
-pub(crate) use self::place::{Place, Role};
+pub(crate) use self::place::{Entry, Place, Role};
+use self::roles::places;
 pub(crate) use self::rule::Rule;
-pub(crate) use self::start_order::Moment;
-use crate::json::{Wrong, lenient_list, lenient_string, member};
+pub(crate) use self::start_order::{Moment, Pull, strongest_after_checks};
+use crate::json::{Wrong, lenient_list, lenient_string};
 use crate::lookup::Failure;
 use crate::pod::{List, Spec};
 use crate::request::{Metadata, Operation, Request};
@@ -33,8 +34,8 @@ pub(crate) struct Examination<'o> {
     /// The Pod spec.
     pub(crate) spec: Spec<'o>,
     pub(crate) settings: &'o Settings,
-    /// The containers and image volumes: init containers, app containers, ephemeral containers,
-    /// image volumes, and then the checks that this policy adds.
+    /// The containers and image volumes of the request: init containers, app containers, ephemeral
+    /// containers, image volumes.
     pub(crate) places: Vec<Place<'o>>,
     /// What the rules found, in the order of the rules.
     pub(crate) findings: Findings<'o>,
@@ -56,19 +57,21 @@ impl<'o> Examination<'o> {
         settings: &'o Settings,
     ) -> Result<Self, Wrong<'o>> {
         let spec = Spec::read(request.kind.spec(request.object)?)?;
-        let mut places = Vec::new();
-        for list in List::CONTAINERS {
-            for (index, entry) in spec.entries(list)?.iter().enumerate() {
-                places.push(Place::read(list, index, entry, entry, settings)?);
+        let mut entries = Vec::new();
+        for list in List::ALL {
+            for (index, value) in spec.entries(list)?.iter().enumerate() {
+                if let Some(source) = list.source(value)? {
+                    entries.push(Entry::read(list, index, value, source, settings)?);
+                }
             }
         }
-        for (index, volume) in spec.entries(List::Volumes)?.iter().enumerate() {
-            if let Some(image) = member(volume, "image")? {
-                places.push(Place::read(List::Volumes, index, volume, image, settings)?);
-            }
-        }
-        roles::assign(&mut places, settings);
-        let mut examination = Self {
+        let operation = request.operation;
+        let stored = stored_images(request);
+        let places = places(entries, settings, |entry| {
+            let image = stored.get(&(entry.list, entry.name)).copied();
+            (image, is_examined(operation, entry, image))
+        });
+        Ok(Self {
             request,
             metadata,
             spec,
@@ -77,32 +80,7 @@ impl<'o> Examination<'o> {
             findings: Findings::default(),
             failed_lookups: Vec::new(),
             additions: None,
-        };
-        if !request.operation.is_before_start() {
-            examination.compare_with_stored();
-        }
-        Ok(examination)
-    }
-
-    /// At UPDATE of a Pod, only init containers and app containers with another image than the
-    /// stored one are examined, and pull policies are immutable. At UPDATE of
-    /// `ephemeralcontainers`, only new ephemeral containers are examined.
-    fn compare_with_stored(&mut self) {
-        let operation = self.request.operation;
-        let stored = stored_images(self.request);
-        for place in &mut self.places {
-            place.stored_image = stored.get(&(place.list, &*place.name)).copied();
-            place.is_examined = match (operation, place.list) {
-                (Operation::PodUpdate, List::InitContainers | List::Containers) => {
-                    place.stored_image != Some(&*place.image.before)
-                }
-                (Operation::EphemeralUpdate, List::EphemeralContainers) => {
-                    place.stored_image.is_none()
-                }
-                _ => false,
-            };
-            place.policy.is_immutable = operation == Operation::PodUpdate;
-        }
+        })
     }
 
     /// Whether the rules have anything to examine.
@@ -112,7 +90,7 @@ impl<'o> Examination<'o> {
 
     /// Whether the Pod has, or gets, an image check.
     pub(crate) fn has_checks(&self) -> bool {
-        self.places.iter().any(|place| place.role == Role::Check)
+        self.additions.is_some() || self.places.iter().any(Place::is_check)
     }
 
     /// The places that the rules after *invalid-image* examine, by their image: the images in the
@@ -143,7 +121,7 @@ impl<'o> Examination<'o> {
     /// index in `places`.
     pub(crate) fn first_init(&self) -> Option<(usize, &Place<'o>)> {
         let mut places = self.places.iter().enumerate();
-        places.find(|(_, place)| place.ends() && place.role != Role::Exempt)
+        places.find(|(_, place)| place.entry.ends() && place.role != Role::Exempt)
     }
 
     /// The name of the container that waits while the image of this place can't be pulled, as a
@@ -154,20 +132,30 @@ impl<'o> Examination<'o> {
         container.unwrap_or(place).shown_name()
     }
 
-    /// The index of a place in its list of the returned object. Added entries move the entries
+    /// The index of an entry in its list of the returned object. Added entries move the entries
     /// behind them.
-    pub(crate) fn index_after(&self, place: &Place<'_>) -> usize {
+    pub(crate) fn index_after(&self, entry: &Entry<'_>) -> usize {
         let moved_by = match &self.additions {
-            Some(added) if added.list == place.list && added.first <= place.index => {
-                added.entries.len()
+            Some(added) if added.list == entry.list && added.first <= entry.index => {
+                added.checks.len()
             }
             _ => 0,
         };
-        if place.is_added() {
-            place.index
-        } else {
-            place.index.saturating_add(moved_by)
+        entry.index.saturating_add(moved_by)
+    }
+}
+
+/// Whether the rules examine an entry with this stored image. At UPDATE of a Pod, these are the
+/// init containers and app containers with another image than the stored one, and at UPDATE of
+/// `ephemeralcontainers`, the new ephemeral containers.
+fn is_examined(operation: Operation, entry: &Entry<'_>, stored_image: Option<&str>) -> bool {
+    let is_of = |lists: &[List]| lists.contains(&entry.list);
+    match operation {
+        Operation::PodCreate | Operation::Template => true,
+        Operation::PodUpdate => {
+            is_of(&[List::InitContainers, List::Containers]) && stored_image != Some(entry.image)
         }
+        Operation::EphemeralUpdate => is_of(&[List::EphemeralContainers]) && stored_image.is_none(),
     }
 }
 
@@ -178,7 +166,7 @@ fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str
     let Some(spec) = request.stored.get("spec") else {
         return images;
     };
-    for list in List::CONTAINERS {
+    for list in List::ALL {
         for container in lenient_list(spec, list.name()) {
             if let Some(name) = lenient_string(container, "name") {
                 let image = lenient_string(container, list.image_key());

@@ -33,9 +33,9 @@ pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     registry::look_up(examination, client);
     if operation.is_before_start() {
         // No later rule changes an image.
-        let mut images = examination.places_by_image();
+        let images = examination.places_by_image();
         weak_check::raise(examination, &images);
-        missing_check::add(examination, &mut images);
+        missing_check::add(examination, &images);
         // After the checks were raised and added, because only a pull with `Always` spares another.
         pull_once::lower(examination, &images);
     }

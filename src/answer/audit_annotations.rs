@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Judged;
 use super::change::Change;
 use super::json_list::{LIST_MAX, joined, to_json};
-use crate::examination::{Examination, Rule, Subject};
+use crate::examination::{Entry, Examination, Rule, Subject};
 use crate::shown::shown;
 
 /// The audit annotations. One without entries is left out.
@@ -52,29 +52,26 @@ struct FindingEntry<'f> {
 impl<'f> FindingEntry<'f> {
     fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
         let (finding, place) = (judged.finding, judged.place);
-        let entry = place
-            .list
-            .path(examination.request.kind.spec_path(), place.index);
-        let policy = place
-            .sets_policy
-            .then(|| place.policy.before.as_str().into());
+        let Entry { list, policy, .. } = place.entry;
+        let entry = place.entry.path(examination.request.kind.spec_path());
+        let policy = place.entry.sets_policy.then(|| policy.as_str().into());
         let (field, found, expected) = match &finding.subject {
             Subject::Image(expected) => (
-                place.list.image_path(),
+                list.image_key(),
                 Some(place.shown_image()),
                 expected.as_deref().map(shown),
             ),
-            Subject::Check(expected) => (place.list.image_path(), None, Some(expected.into())),
+            Subject::Check(expected) => (list.image_key(), None, Some(expected.into())),
             Subject::PullPolicy(expected) => (
-                place.list.policy_path(),
+                list.policy_key(),
                 policy,
                 expected.map(|policy| policy.as_str().into()),
             ),
         };
         Self {
             rule: finding.rule,
-            path: [&entry, ".", field].concat(),
-            container: shown(&place.name),
+            path: [&entry, ".", &list.path_to(field)].concat(),
+            container: shown(place.entry.name),
             image: place.shown_image(),
             found,
             expected,

@@ -1,10 +1,9 @@
 //! The changes of a Pod: the differences between the Pod that came in and the Pod that is returned.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::examination::{Examination, Place, Rule};
-use crate::pod::List;
+use crate::examination::{Additions, Examination, Rule};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
@@ -22,49 +21,52 @@ pub(super) struct Change<'e> {
 
 /// All changes, in the order of the returned Pod.
 pub(super) fn changes<'e>(examination: &'e Examination<'_>) -> Vec<Change<'e>> {
-    let is_changed = |place: &&Place<'_>| place.is_added() || place.is_changed();
-    let mut places: Vec<&Place<'_>> = examination.places.iter().filter(is_changed).collect();
-    places.sort_by_key(|place| (place.list, examination.index_after(place)));
     let spec = examination.request.kind.spec_path();
     let mut changes = Vec::new();
-    for place in places {
-        let entry = place.list.path(spec, examination.index_after(place));
-        let mut add = |path, from, to, rule| {
-            let container = &*place.name;
-            changes.push(Change {
+    for place in examination.places.iter().filter(|place| place.is_changed()) {
+        let (list, index) = (place.entry.list, examination.index_after(&place.entry));
+        let mut add = |key, from, to, rule| {
+            let path = [&list.path(spec, index), ".", &list.path_to(key)].concat();
+            let container = place.entry.name;
+            let change = Change {
                 path,
                 container,
                 from,
                 to,
                 rule,
-            });
+            };
+            changes.push((list, index, change));
         };
-        let path = |field| [&entry, ".", field].concat();
-        if place.is_added() {
-            add(entry, None, summary(place), Rule::MissingCheck);
-            continue;
-        }
         let (image, policy) = (&place.image, &place.policy);
         if let Some(rule) = image.changed_by {
-            let path = path(place.list.image_path());
-            add(path, Some(&*image.before), (*image.now).into(), rule);
+            let from = Some(place.entry.image);
+            add(list.image_key(), from, (*image.now).into(), rule);
         }
         if let Some(rule) = policy.changed_by {
-            let from = place.sets_policy.then(|| policy.before.as_str());
-            let path = path(place.list.policy_path());
-            add(path, from, policy.now.as_str().into(), rule);
+            let from = place.entry.sets_policy;
+            let from = from.then(|| place.entry.policy.as_str());
+            add(list.policy_key(), from, policy.now.as_str().into(), rule);
         }
     }
-    changes
-}
-
-/// What a change says of an added image check.
-fn summary(check: &Place<'_>) -> Value {
-    let (name, image, policy) = (&check.name, &check.image.now, check.policy.now.as_str());
-    match check.list {
-        List::Volumes => {
-            json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})
+    if let Some(Additions {
+        list,
+        first,
+        checks,
+        ..
+    }) = &examination.additions
+    {
+        for (index, check) in (*first..).zip(checks) {
+            let policy = check.policy.as_str();
+            let change = Change {
+                path: list.path(spec, index),
+                container: &check.name,
+                from: None,
+                to: list.entry(&check.name, &check.image, policy).into(),
+                rule: Rule::MissingCheck,
+            };
+            changes.push((*list, index, change));
         }
-        _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
     }
+    changes.sort_by_key(|(list, index, _)| (*list, *index));
+    changes.into_iter().map(|(.., change)| change).collect()
 }

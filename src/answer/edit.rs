@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 
 use super::change::Change;
 use super::pod_annotations::annotations;
-use crate::examination::{Additions, Examination, Place};
-use crate::pod::List;
+use crate::examination::{Additions, Entry, Examination};
 
 /// An edit of an object. `at` is the path of the object that has the member `key`.
 pub(crate) enum Edit {
@@ -43,25 +42,17 @@ pub(super) fn edits(
         }
     }
     // Only Pods are changed, so the Pod spec is at `spec`.
-    let entry = |place: &Place<'_>| format!("spec/{}/{}", place.list.name(), place.index);
-    for place in &examination.places {
-        if place.is_added() || !place.is_changed() {
-            continue;
-        }
-        let at = match place.list {
-            List::Volumes => [&entry(place), "/image"].concat(),
-            _ => entry(place),
-        };
+    let at = |entry: &Entry<'_>| format!("spec/{}/{}", entry.list.name(), entry.index);
+    for place in examination.places.iter().filter(|place| place.is_changed()) {
+        let (entry, list) = (at(&place.entry), place.entry.list);
+        let source = list.source_key().map(|key| [&entry, "/", key].concat());
+        let at = source.unwrap_or(entry);
         if place.image.changed_by.is_some() {
-            let (at, key, value) = (
-                at.clone(),
-                place.list.image_key(),
-                (*place.image.now).into(),
-            );
+            let (at, key, value) = (at.clone(), list.image_key(), (*place.image.now).into());
             edits.push(Edit::Set { at, key, value });
         }
         if place.policy.changed_by.is_some() {
-            let (key, value) = (place.list.policy_key(), place.policy.now.as_str().into());
+            let (key, value) = (list.policy_key(), place.policy.now.as_str().into());
             edits.push(Edit::Set { at, key, value });
         }
     }
@@ -69,13 +60,14 @@ pub(super) fn edits(
         list,
         first,
         entries,
-        mounting,
+        mounted_by,
         mounts,
+        ..
     }) = &examination.additions
     {
-        for (_, container) in examination.at(mounting) {
+        for (_, container) in examination.at(mounted_by) {
             edits.push(Edit::Insert {
-                at: entry(container),
+                at: at(&container.entry),
                 key: "volumeMounts",
                 index: usize::MAX,
                 values: mounts.clone(),

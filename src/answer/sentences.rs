@@ -2,7 +2,7 @@
 
 use super::json_list::LIST_MAX;
 use super::{Judged, Outcome};
-use crate::examination::{Examination, Place};
+use crate::examination::Examination;
 use crate::lookup::Class;
 use crate::request::Operation;
 use crate::settings::Action;
@@ -14,10 +14,16 @@ const WARNINGS_MAX: usize = 10;
 /// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
-/// What becomes of the Pods of a pod template, what is wrong, and what to do about it.
-fn sentence(judged: &Judged<'_, '_>, place: &Place<'_>) -> String {
-    let reason = &judged.finding.reason;
-    let (problem, help) = (reason.problem(place), reason.help(place));
+/// What becomes of the Pods of a pod template, what is wrong, and what to do about it. The sentence
+/// is about the returned object, or about the one that came in.
+fn sentence(judged: &Judged<'_, '_>, is_about_returned: bool) -> String {
+    let (reason, place) = (&judged.finding.reason, judged.place);
+    let image = if is_about_returned {
+        shown(&place.image.now)
+    } else {
+        place.shown_image()
+    };
+    let (problem, help) = (reason.problem(place, &image), reason.help(place));
     format!("{}{problem}: {help}", judged.of_pods)
 }
 
@@ -33,7 +39,7 @@ pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
     let mut rejecting = by_importance(findings);
     rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
     let first = rejecting.iter().take(SENTENCES_MAX);
-    let mut sentences: Vec<String> = first.map(|judged| sentence(judged, judged.place)).collect();
+    let mut sentences: Vec<String> = first.map(|judged| sentence(judged, false)).collect();
     let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
     if hidden > 0 {
         sentences.push(format!("and {hidden} more"));
@@ -77,10 +83,7 @@ impl Warnings {
         for judged in by_importance(findings) {
             let place = judged.place;
             match judged.outcome {
-                Outcome::Warns if is_repaired && place.is_changed() => {
-                    warnings.add(true, "", || sentence(judged, &place.after()));
-                }
-                Outcome::Warns => warnings.add(true, "", || sentence(judged, place)),
+                Outcome::Warns => warnings.add(true, "", || sentence(judged, is_repaired)),
                 Outcome::Repairs if is_repaired => {
                     if let Some(line) = judged.finding.reason.repaired(place) {
                         warnings.add(false, "", || line);

@@ -9,8 +9,9 @@ use crate::image::PullPolicy;
 /// Why a rule has a finding, in sentences for people. `place` is the container or image volume of
 /// the finding.
 pub(crate) trait Reason: fmt::Debug {
-    /// What is wrong.
-    fn problem(&self, place: &Place<'_>) -> String;
+    /// What is wrong. `image` is the image of the place, as it stands in the object that the
+    /// sentence is about.
+    fn problem(&self, place: &Place<'_>, image: &str) -> String;
 
     /// What a person can do about it.
     fn help(&self, place: &Place<'_>) -> String;
@@ -93,15 +94,12 @@ impl<'o> Findings<'o> {
 }
 
 impl Finding<'_> {
-    /// Whether the finding still counts after all rules have run. A finding about a repaired value
-    /// counts only if `changed_by` is its rule. It is not if a later rule undid the change, or if
-    /// an earlier rule had changed the value.
+    /// Whether the finding still counts after all rules have run. A finding about a repaired pull
+    /// policy counts only if `changed_by` is its rule. It is not if a later rule undid the change, or
+    /// if an earlier rule had changed the value.
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
         let is_repaired = matches!(self.effect, Effect::Repairable | Effect::Preference);
-        match &self.subject {
-            Subject::Image(_) if is_repaired => place.image.changed_by == Some(self.rule),
-            Subject::PullPolicy(_) if is_repaired => place.policy.changed_by == Some(self.rule),
-            _ => true,
-        }
+        let is_about_policy = matches!(self.subject, Subject::PullPolicy(_));
+        !(is_repaired && is_about_policy) || place.policy.changed_by == Some(self.rule)
     }
 }

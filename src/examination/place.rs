@@ -1,4 +1,4 @@
-//! A place: a container or an image volume, with what came in and what it should be.
+//! Places: containers and image volumes, with what came in, what they are, and what they should be.
 
 use std::borrow::Cow;
 
@@ -12,40 +12,47 @@ use crate::pod::List;
 use crate::settings::{ForImage, Settings};
 use crate::shown::shown;
 
-/// A place: an entry of a Pod spec that holds an image reference.
-#[derive(Clone)]
-pub(crate) struct Place<'o> {
+/// An entry of a Pod spec that holds an image reference, as it came in.
+pub(crate) struct Entry<'o> {
     pub(crate) list: List,
-    /// The index in the list of the request. Of an added place, in the list of the returned
-    /// object.
+    /// The index in the list of the request.
     pub(crate) index: usize,
-    /// The entry of the request. None for a place that this policy adds.
-    pub(crate) entry: Option<&'o Value>,
-    pub(crate) name: Cow<'o, str>,
-    /// Whether the place is a native sidecar: an init container with `restartPolicy: Always`
-    /// (KEP-753).
+    pub(crate) value: &'o Value,
+    pub(crate) name: &'o str,
+    /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
     pub(crate) is_native_sidecar: bool,
-    /// Whether the rules examine it. At UPDATE, only if the place or its image is new.
-    pub(crate) is_examined: bool,
-    /// At UPDATE, the image of this container in the stored object.
-    pub(crate) stored_image: Option<&'o str>,
-    /// What the place does in its Pod.
-    pub(crate) role: Role,
     /// The names of the volumes that the container mounts.
     pub(crate) volumes: Vec<&'o str>,
+    pub(crate) image: &'o str,
+    /// The image, parsed.
+    pub(crate) reference: Result<Reference<'o>, Invalid>,
+    /// The pull policy. If none is set, it is the server default.
+    pub(crate) policy: PullPolicy,
+    /// Whether a pull policy is set.
+    pub(crate) sets_policy: bool,
+    /// What the settings say about this image.
+    pub(crate) settings: ForImage<'o>,
+    /// Whether the settings exempt it, by its name or its image.
+    pub(super) is_exempt: bool,
+}
+
+/// A place: what came in, what it is in its Pod, and what it should be.
+pub(crate) struct Place<'o> {
+    /// What came in.
+    pub(crate) entry: Entry<'o>,
+    /// What it is: what it does in its Pod.
+    pub(crate) role: Role,
     /// When it is pulled, and what starts after its pull.
     pub(crate) start: Start,
     /// The indexes of the containers that mount the volume, exempt or not, in ascending order.
     pub(crate) mounted_by: Vec<usize>,
-    /// The image as its author wrote it, parsed.
-    pub(crate) reference: Result<Reference<'o>, Invalid>,
-    /// What the settings say about this image.
-    pub(crate) settings: ForImage<'o>,
+    /// At UPDATE, the image of this container in the stored object.
+    pub(crate) stored_image: Option<&'o str>,
+    /// Whether the rules examine it. At UPDATE, only if the place or its image is new.
+    pub(crate) is_examined: bool,
+    /// What it should be.
     pub(crate) image: Field<Cow<'o, str>>,
-    /// The pull policy. If none is set, it is the server default.
     pub(crate) policy: Field<PullPolicy>,
-    /// Whether a pull policy is set.
-    pub(crate) sets_policy: bool,
 }
 
 /// What a place does in its Pod.
@@ -60,142 +67,70 @@ pub(crate) enum Role {
     Other,
 }
 
-/// A value that this policy may change.
-#[derive(Clone)]
+/// The value that a place should have.
 pub(crate) struct Field<T> {
-    /// The value that came in.
-    pub(crate) before: T,
-    /// The value that it should be.
     pub(crate) now: T,
-    /// The first of the rules that made the two differ. None if they don't.
+    /// The first of the rules that changed the value that came in. None if it is still this value.
     pub(crate) changed_by: Option<Rule>,
-    /// Whether the API server refuses each change of the value.
-    pub(crate) is_immutable: bool,
 }
 
-impl<T: Clone + PartialEq> Field<T> {
-    /// A value that no rule has changed.
-    pub(crate) fn new(before: T) -> Self {
-        Self {
-            now: before.clone(),
-            before,
-            changed_by: None,
-            is_immutable: false,
-        }
+impl<T: PartialEq> Field<T> {
+    /// The value that came in.
+    pub(super) const fn new(now: T) -> Self {
+        let changed_by = None;
+        Self { now, changed_by }
     }
 
-    /// Changes the value, unless it is immutable. Returns whether the value is mutable.
-    pub(crate) fn set(&mut self, now: T, rule: Rule) -> bool {
-        if !self.is_immutable {
-            self.now = now;
-            let first = self.changed_by.unwrap_or(rule);
-            self.changed_by = (self.now != self.before).then_some(first);
-        }
-        !self.is_immutable
+    fn set(&mut self, now: T, before: &T, rule: Rule) {
+        let first = self.changed_by.unwrap_or(rule);
+        self.changed_by = (now != *before).then_some(first);
+        self.now = now;
     }
 }
 
-impl<'o> Place<'o> {
-    /// Reads an entry of a list. `source` has the image and the pull policy: the container itself,
-    /// or the member `image` of a volume. The role and the start are not known yet.
+impl<'o> Entry<'o> {
+    /// Reads an entry of a list. `source` is the object that has the image and the pull policy.
     ///
     /// # Errors
     /// A value has a wrong shape.
     pub(super) fn read(
         list: List,
         index: usize,
-        entry: &'o Value,
+        value: &'o Value,
         source: &'o Value,
         settings: &'o Settings,
     ) -> Result<Self, Wrong<'o>> {
-        let name = json::string(entry, "name")?.ok_or(Wrong::lacks(entry, "name"))?;
-        let restart_policy = match list {
-            List::InitContainers => json::string(entry, "restartPolicy")?,
-            _ => None,
+        let name = json::string(value, "name")?.ok_or(Wrong::lacks(value, "name"))?;
+        let (restart_policy, volumes) = match list {
+            List::InitContainers => (
+                json::string(value, "restartPolicy")?,
+                mounted_volumes(value)?,
+            ),
+            List::Containers | List::EphemeralContainers => (None, mounted_volumes(value)?),
+            List::Volumes => (None, Vec::new()),
         };
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let policy = pull_policy(source, list.policy_key())?;
         let reference = Reference::parse(image);
-        let for_image = reference.map(|image| settings.for_image(&image));
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
+        let for_image = reference.map(|image| settings.for_image(&image));
+        let for_image = for_image.unwrap_or_default();
+        let mut exempt = settings.exempt.containers.iter();
+        let is_exempt = for_image.is_exempt || exempt.any(|pattern| pattern.matches(name));
         Ok(Self {
             list,
             index,
-            entry: Some(entry),
-            name: name.into(),
+            value,
+            name,
             is_native_sidecar: restart_policy == Some("Always"),
-            is_examined: true,
-            stored_image: None,
-            role: Role::Other,
-            volumes: match list {
-                List::Volumes => Vec::new(),
-                _ => mounted_volumes(entry)?,
-            },
-            start: Start::None,
-            mounted_by: Vec::new(),
+            volumes,
+            image,
             reference,
-            settings: for_image.unwrap_or_default(),
-            image: Field::new(image.into()),
-            policy: Field::new(policy.unwrap_or(server_default)),
+            policy: policy.unwrap_or(server_default),
             sets_policy: policy.is_some(),
+            settings: for_image,
+            is_exempt,
         })
-    }
-
-    /// An image check that this policy adds for the image of this place.
-    pub(crate) fn check(&self, list: List, index: usize, name: String, policy: PullPolicy) -> Self {
-        Self {
-            list,
-            index,
-            entry: None,
-            name: name.into(),
-            is_native_sidecar: false,
-            role: Role::Check,
-            volumes: Vec::new(),
-            start: match list {
-                List::InitContainers => Start::Init(index),
-                // It doesn't matter when an added volume is pulled.
-                _ => Start::None,
-            },
-            mounted_by: Vec::new(),
-            policy: Field::new(policy),
-            sets_policy: false,
-            ..self.clone()
-        }
-    }
-
-    /// Whether a rule has changed a value.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.image.changed_by.is_some() || self.policy.changed_by.is_some()
-    }
-
-    /// The place with the returned image and pull policy as those that came in, for sentences.
-    pub(crate) fn after(&self) -> Self {
-        Self {
-            image: Field::new(self.image.now.clone()),
-            policy: Field::new(self.policy.now),
-            ..self.clone()
-        }
-    }
-
-    /// Whether this policy adds the place.
-    pub(crate) fn is_added(&self) -> bool {
-        self.entry.is_none()
-    }
-
-    /// Whether the settings exempt the place.
-    pub(super) fn is_exempt(&self, settings: &Settings) -> bool {
-        let mut names = settings.exempt.containers.iter();
-        self.settings.exempt.is_some() || names.any(|pattern| pattern.matches(&self.name))
-    }
-
-    /// Whether the rules after *invalid-image* work on this place.
-    pub(crate) fn takes_part(&self) -> bool {
-        self.is_examined && !matches!(self.role, Role::Exempt | Role::Invalid)
-    }
-
-    /// Whether it is an app container that is not exempt.
-    pub(crate) fn is_app(&self) -> bool {
-        self.list == List::Containers && self.role != Role::Exempt
     }
 
     /// Whether it is an init container that ends before the next container starts.
@@ -203,11 +138,48 @@ impl<'o> Place<'o> {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
+    /// Whether it is an app container that is not exempt.
+    pub(crate) fn is_app(&self) -> bool {
+        self.list == List::Containers && !self.is_exempt
+    }
+
+    /// The path of the entry, e.g. `spec.containers[0]`. `spec` is the path of the Pod spec.
+    pub(crate) fn path(&self, spec: &str) -> String {
+        self.list.path(spec, self.index)
+    }
+}
+
+impl Place<'_> {
+    /// Changes the image that the place should have.
+    pub(crate) fn set_image(&mut self, image: String, rule: Rule) {
+        self.image.set(image.into(), &self.entry.image.into(), rule);
+    }
+
+    /// Changes the pull policy that the place should have.
+    pub(crate) fn set_policy(&mut self, policy: PullPolicy, rule: Rule) {
+        self.policy.set(policy, &self.entry.policy, rule);
+    }
+
+    /// Whether a rule has changed a value.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.image.changed_by.is_some() || self.policy.changed_by.is_some()
+    }
+
+    /// Whether the rules after *invalid-image* work on this place.
+    pub(crate) fn takes_part(&self) -> bool {
+        self.is_examined && !matches!(self.role, Role::Exempt | Role::Invalid)
+    }
+
+    /// Whether it is an image check.
+    pub(crate) fn is_check(&self) -> bool {
+        self.role == Role::Check
+    }
+
     /// The image now, in the form in which images are compared: `:latest` is added to a reference
     /// that has neither a tag nor a digest. Two places pull the same image if these texts are
     /// equal.
     pub(crate) fn same_image(&self) -> Cow<'_, str> {
-        if self.image.now == self.image.before {
+        if self.image.changed_by.is_none() {
             self.same_image_before()
         } else {
             Cow::Borrowed(&*self.image.now)
@@ -216,10 +188,10 @@ impl<'o> Place<'o> {
 
     /// The image that came in, in the same form.
     pub(crate) fn same_image_before(&self) -> Cow<'_, str> {
-        let image = &*self.image.before;
+        let image = self.entry.image;
         let lacks_version =
             |reference: Reference<'_>| reference.tag().is_none() && reference.digest().is_none();
-        if self.reference.is_ok_and(lacks_version) {
+        if self.entry.reference.is_ok_and(lacks_version) {
             Cow::Owned([image, ":latest"].concat())
         } else {
             Cow::Borrowed(image)
@@ -228,38 +200,37 @@ impl<'o> Place<'o> {
 
     /// The name, as a sentence shows it. A name of digits only would be read as a number.
     pub(crate) fn shown_name(&self) -> Cow<'_, str> {
-        let is_number = self.name.bytes().all(|byte| byte.is_ascii_digit());
-        match self.list {
-            _ if !is_number => shown(&self.name),
-            List::Volumes => format!("volume {}", shown(&self.name)).into(),
-            _ => format!("container {}", shown(&self.name)).into(),
+        let name = shown(self.entry.name);
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        match self.entry.list {
+            _ if !is_number => name,
+            List::Volumes => format!("volume {name}").into(),
+            List::InitContainers | List::Containers | List::EphemeralContainers => {
+                format!("container {name}").into()
+            }
         }
     }
 
     /// The image that came in, as a sentence shows it.
     pub(crate) fn shown_image(&self) -> Cow<'_, str> {
-        shown(&self.image.before)
+        shown(self.entry.image)
     }
 
     /// `app pulls nginx with IfNotPresent`
-    pub(crate) fn pulls(&self) -> String {
-        let policy = self.policy.before.as_str();
-        format!(
-            "{} pulls {} with {policy}",
-            self.shown_name(),
-            self.shown_image()
-        )
+    pub(crate) fn pulls(&self, image: &str) -> String {
+        let name = self.shown_name();
+        format!("{name} pulls {image} with {}", self.entry.policy.as_str())
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
     pub(crate) fn now_pulls(&self) -> String {
         let (name, image) = (self.shown_name(), self.shown_image());
-        let (now, before) = (self.policy.now.as_str(), self.policy.before.as_str());
+        let (now, before) = (self.policy.now.as_str(), self.entry.policy.as_str());
         format!("{name} now pulls {image} with {now} instead of {before}")
     }
 
     /// `set app to Always`
-    pub(crate) fn set_policy(&self) -> String {
+    pub(crate) fn advice(&self) -> String {
         format!("set {} to {}", self.shown_name(), self.policy.now.as_str())
     }
 }

@@ -1,79 +1,56 @@
-//! What each place does in its Pod, and when it is pulled. Here, and only here, it is decided
-//! whether a place is an image check.
+//! What each place is in its Pod. Here, and only here, it is decided whether a place is an image
+//! check.
 
-use std::collections::BTreeMap;
-
-use super::place::{Place, Role};
-use super::start_order::Start;
-use crate::pod::List;
+use super::place::{Entry, Field, Place, Role};
+use super::start_order::{mounters, start};
 use crate::settings::Settings;
 
-/// Decides the roles of all places, and when they are pulled. The volumes are the last places.
-pub(super) fn assign(places: &mut [Place<'_>], settings: &Settings) {
-    let first_volume = places.partition_point(|place| place.list != List::Volumes);
-    let Some((containers, volumes)) = places.split_at_mut_checked(first_volume) else {
-        return;
+/// What a request says of an entry: its stored image, and whether the rules examine the place.
+type Stored<'o> = (Option<&'o str>, bool);
+
+/// The places of these entries, in the same order.
+pub(super) fn places<'o>(
+    entries: Vec<Entry<'o>>,
+    settings: &Settings,
+    stored: impl Fn(&Entry<'o>) -> Stored<'o>,
+) -> Vec<Place<'o>> {
+    let apps = entries.iter().filter(|entry| entry.is_app()).count();
+    let mut mounters = mounters(&entries);
+    let mut parts = Vec::new();
+    for entry in &entries {
+        let mounted_by = mounters
+            .remove(&(entry.list, entry.name))
+            .unwrap_or_default();
+        let containers = mounted_by.iter().filter_map(|index| entries.get(*index));
+        let containers: Vec<&Entry<'_>> = containers.collect();
+        let carries = |entry: &Entry<'_>| entry.ends() || entry.is_app();
+        let can_be_check = entry.ends() || containers.iter().any(|entry| carries(entry));
+        let role = role(entry, settings, can_be_check);
+        parts.push((role, start(entry, &containers, apps), mounted_by));
+    }
+    let place = |(entry, (role, start, mounted_by)): (Entry<'o>, _)| {
+        let (stored_image, is_examined) = stored(&entry);
+        Place {
+            role,
+            start,
+            mounted_by,
+            stored_image,
+            is_examined,
+            image: Field::new(entry.image.into()),
+            policy: Field::new(entry.policy),
+            entry,
+        }
     };
-    for container in &mut *containers {
-        container.start = match container.list {
-            List::InitContainers => Start::Init(container.index),
-            List::Containers => Start::App,
-            List::EphemeralContainers | List::Volumes => Start::None,
-        };
-        container.role = role(container, settings, container.ends());
-    }
-    if volumes.is_empty() {
-        return;
-    }
-    let apps = containers.iter().filter(|place| place.is_app()).count();
-    let mut mounting = mounting(containers);
-    for volume in volumes {
-        let mounted_by = mounting.remove(&*volume.name).unwrap_or_default();
-        let container = |index: &usize| containers.get(*index);
-        let mounters: Vec<&Place<'_>> = mounted_by.iter().filter_map(container).collect();
-        volume.start = match mounters.first() {
-            None => Start::None,
-            Some(first) if first.list == List::InitContainers => Start::VolumeOfInit(first.index),
-            Some(_) => Start::VolumeOfApps {
-                is_on_every_app: mounters.iter().filter(|place| place.is_app()).count() == apps,
-            },
-        };
-        let can_be_check = mounters.iter().any(|place| place.ends() || place.is_app());
-        volume.role = role(volume, settings, can_be_check);
-        volume.mounted_by = mounted_by;
-    }
+    entries.into_iter().zip(parts).map(place).collect()
 }
 
-fn role(place: &Place<'_>, settings: &Settings, can_be_check: bool) -> Role {
-    let is_valid = match &place.reference {
-        Err(_) => false,
-        Ok(image) => !(image.is_image_id() && settings.images.refuse_image_ids()),
-    };
-    if place.is_exempt(settings) {
-        Role::Exempt
-    } else if !is_valid {
-        Role::Invalid
-    } else if can_be_check && settings.image_checks.has_prefix(&place.name) {
-        Role::Check
-    } else {
-        Role::Other
+fn role(entry: &Entry<'_>, settings: &Settings, can_be_check: bool) -> Role {
+    let refuses_ids = settings.images.refuse_image_ids();
+    match entry.reference {
+        _ if entry.is_exempt => Role::Exempt,
+        Err(_) => Role::Invalid,
+        Ok(image) if image.is_image_id() && refuses_ids => Role::Invalid,
+        Ok(_) if can_be_check && settings.image_checks.has_prefix(entry.name) => Role::Check,
+        Ok(_) => Role::Other,
     }
-}
-
-/// The indexes of the init containers and app containers that mount each volume, in their order.
-fn mounting<'o>(containers: &[Place<'o>]) -> BTreeMap<&'o str, Vec<usize>> {
-    let mut mounting: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, container) in containers.iter().enumerate() {
-        if container.start == Start::None {
-            continue;
-        }
-        for volume in &container.volumes {
-            let containers = mounting.entry(volume).or_default();
-            // A container may mount a volume several times.
-            if containers.last() != Some(&index) {
-                containers.push(index);
-            }
-        }
-    }
-    mounting
 }

@@ -1,7 +1,14 @@
 //! The lists of a Pod spec whose entries hold image references.
 
+use serde_json::{Map, Value};
+
+use crate::json::{Wrong, member};
+
 /// A list of a Pod spec whose entries hold image references. The order is that in which this policy
 /// reads them.
+///
+/// Here, and only here, it is known that the image of a volume lies one level deeper than that of a
+/// container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum List {
     /// `spec.initContainers`
@@ -15,11 +22,12 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// The lists of containers.
-    pub(crate) const CONTAINERS: [Self; 3] = [
+    /// All lists, in their order.
+    pub(crate) const ALL: [Self; 4] = [
         Self::InitContainers,
         Self::Containers,
         Self::EphemeralContainers,
+        Self::Volumes,
     ];
 
     /// The list's name in the Pod spec.
@@ -37,35 +45,53 @@ impl List {
         format!("{spec}.{}[{index}]", self.name())
     }
 
-    /// The key of the image. In an image volume, it is a key of the member `image`.
-    pub(crate) const fn image_key(self) -> &'static str {
+    /// The key of the member that has the image and the pull policy. None if the entry itself has
+    /// them.
+    pub(crate) const fn source_key(self) -> Option<&'static str> {
         match self {
-            Self::Volumes => "reference",
-            _ => "image",
+            Self::InitContainers | Self::Containers | Self::EphemeralContainers => None,
+            Self::Volumes => Some("image"),
         }
     }
 
-    /// The key of the pull policy. In an image volume, it is a key of the member `image`.
-    pub(crate) const fn policy_key(self) -> &'static str {
-        match self {
-            Self::Volumes => "pullPolicy",
-            _ => "imagePullPolicy",
+    /// The key of the image, in the object that has it.
+    pub(crate) fn image_key(self) -> &'static str {
+        self.source_key().map_or("image", |_| "reference")
+    }
+
+    /// The key of the pull policy, in the object that has it.
+    pub(crate) fn policy_key(self) -> &'static str {
+        self.source_key()
+            .map_or("imagePullPolicy", |_| "pullPolicy")
+    }
+
+    /// The object of an entry that has the image and the pull policy. None if the entry has no
+    /// image, e.g. a volume of another kind.
+    ///
+    /// # Errors
+    /// The entry is no object.
+    pub(crate) fn source(self, entry: &Value) -> Result<Option<&Value>, Wrong<'_>> {
+        match self.source_key() {
+            Some(key) => member(entry, key),
+            None => Ok(Some(entry)),
         }
     }
 
-    /// The path from an entry to its image.
-    pub(crate) const fn image_path(self) -> &'static str {
-        match self {
-            Self::Volumes => "image.reference",
-            _ => "image",
-        }
+    /// The path from an entry to a key of the object that has the image.
+    pub(crate) fn path_to(self, key: &str) -> String {
+        let source = self.source_key().map(|source| [source, "."].concat());
+        [source.as_deref().unwrap_or_default(), key].concat()
     }
 
-    /// The path from an entry to its pull policy.
-    pub(crate) const fn policy_path(self) -> &'static str {
-        match self {
-            Self::Volumes => "image.pullPolicy",
-            _ => "imagePullPolicy",
+    /// The members of a new entry: its name, its image and its pull policy.
+    pub(crate) fn entry(self, name: &str, image: &str, policy: &str) -> Map<String, Value> {
+        let members = [(self.image_key(), image), (self.policy_key(), policy)];
+        let members = members.map(|(key, text)| (key.to_owned(), text.into()));
+        let mut entry = Map::from_iter(members);
+        if let Some(key) = self.source_key() {
+            entry = Map::from_iter([(key.to_owned(), entry.into())]);
         }
+        entry.insert("name".to_owned(), name.into());
+        entry
     }
 }

@@ -96,6 +96,11 @@ impl Operation {
         })
     }
 
+    /// Whether the API server accepts another pull policy in a place that the rules examine.
+    pub(crate) const fn may_set_policies(self) -> bool {
+        !matches!(self, Self::PodUpdate)
+    }
+
     /// Whether the rules treat the Pod as not started. An audited Pod counts too.
     pub(crate) const fn is_before_start(self) -> bool {
         matches!(self, Self::PodCreate | Self::Template)

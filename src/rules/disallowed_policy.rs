@@ -8,20 +8,21 @@ use crate::image::{Pattern, PullPolicy};
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
 pub(super) fn replace(examination: &mut Examination<'_>) {
+    let may_set = examination.request.operation.may_set_policies();
     for (index, place) in examination.places.iter_mut().enumerate() {
         if !place.takes_part() {
             continue;
         }
-        let Some(disallowed) = disallowed(place) else {
+        let Some(disallowed) = disallowed(place, may_set) else {
             continue;
         };
         let allowed = disallowed.allowed;
-        let set = |allowed| place.policy.set(allowed, Rule::DisallowedPolicy);
-        let is_repaired = allowed.is_some_and(set);
-        let effect = if is_repaired {
-            Effect::Repairable
-        } else {
-            Effect::NotRepairable
+        let effect = match allowed {
+            Some(allowed) if may_set => {
+                place.set_policy(allowed, Rule::DisallowedPolicy);
+                Effect::Repairable
+            }
+            _ => Effect::NotRepairable,
         };
         let subject = Subject::PullPolicy(allowed);
         examination
@@ -39,13 +40,15 @@ struct Disallowed<'o> {
     pattern: &'o Pattern,
     /// The pull policy to set instead. None if none is known to be right.
     allowed: Option<PullPolicy>,
+    /// Whether the pull policy can be set.
+    may_set: bool,
 }
 
 /// Whether the settings disallow the pull policy of a place. `requireAlways` goes before
 /// `forbidAlways`, so the one list can hold the exceptions of the other.
-fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
+fn disallowed<'o>(place: &Place<'o>, may_set: bool) -> Option<Disallowed<'o>> {
     use PullPolicy::{Always, IfNotPresent, Never};
-    let settings = place.settings;
+    let settings = place.entry.settings;
     let (setting, pattern, allowed) = match (
         place.policy.now,
         settings.require_always,
@@ -61,24 +64,25 @@ fn disallowed<'o>(place: &Place<'o>) -> Option<Disallowed<'o>> {
         setting,
         pattern,
         allowed,
+        may_set,
     })
 }
 
 impl Reason for Disallowed<'_> {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (pulls, setting, pattern) = (place.pulls(), self.setting, self.pattern.as_str());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let (pulls, setting, pattern) = (place.pulls(image), self.setting, self.pattern.as_str());
         format!("{pulls} but images.{setting} has {pattern}")
     }
 
     fn help(&self, place: &Place<'_>) -> String {
         match self.allowed {
-            Some(allowed) if place.policy.is_immutable => {
+            Some(allowed) if !self.may_set => {
                 format!(
                     "a Pod's pull policies can't change, so create it anew with {}",
                     allowed.as_str()
                 )
             }
-            Some(_) => place.set_policy(),
+            Some(_) => place.advice(),
             None => {
                 format!(
                     "set {} to IfNotPresent if a registry has this image",

@@ -18,7 +18,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
         if !place.is_examined || place.role != Role::Invalid {
             continue;
         }
-        let (problem, help) = match place.reference {
+        let (problem, help) = match place.entry.reference {
             Err(Invalid::Empty) if is_template => continue,
             Err(invalid) => (invalid.problem(), invalid.help()),
             Ok(_) => (
@@ -26,8 +26,8 @@ pub(super) fn report(examination: &mut Examination<'_>) {
                 "write the image's name",
             ),
         };
-        let entry = place.list.path(spec, place.index);
-        let path = [&entry, ".", place.list.image_path()].concat();
+        let key = place.entry.list.path_to(place.entry.list.image_key());
+        let path = [&place.entry.path(spec), ".", &key].concat();
         let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
         let reason = InvalidImage {
             path,
@@ -49,8 +49,8 @@ struct InvalidImage {
 }
 
 impl Reason for InvalidImage {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image) = (place.shown_name(), place.shown_image());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let name = place.shown_name();
         let Self { path, problem, .. } = self;
         format!("{name} has the invalid image \"{image}\" in {path}, because {problem}")
     }

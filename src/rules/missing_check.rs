@@ -21,10 +21,10 @@ use self::made::{Made, mount};
 use self::names::free_names;
 use self::needs::Needs;
 use self::why_not::WhyNot;
-use crate::examination::{Additions, Effect, Examination, Place, Reason, Rule, Subject};
+use crate::examination::{Additions, Check, Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::PullPolicy;
 use crate::pod::List;
-use crate::settings::Coverage;
+use crate::settings::{Coverage, Form};
 use crate::shown::shown;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
@@ -43,9 +43,8 @@ struct Uncovered {
 }
 
 /// Adds the checks of the images that are not covered, or reports the images, as
-/// `imageChecks.coverage` says. `images` has the indexes of the places with each image, and gets
-/// those of the added checks.
-pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) {
+/// `imageChecks.coverage` says. `images` has the indexes of the places with each image.
+pub(super) fn add(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     let action = examination.settings.image_checks.coverage;
     if action == Coverage::Off || !applies(examination) {
         return;
@@ -55,20 +54,13 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &mut [Vec<usize>]) 
         return;
     }
     match checks(examination, &uncovered) {
-        Ok((additions, checks)) => {
-            examination.additions = Some(additions);
-            for (check, uncovered) in checks.into_iter().zip(uncovered) {
-                report(
-                    examination,
-                    &uncovered,
-                    Effect::Repairable,
-                    Ok((check.name.to_string(), check.list)),
-                );
-                if let Some(places) = images.get_mut(uncovered.image) {
-                    places.push(examination.places.len());
-                }
-                examination.places.push(check);
+        Ok(additions) => {
+            let form = examination.settings.image_checks.form;
+            for (check, uncovered) in additions.checks.iter().zip(uncovered) {
+                let repair = Ok((check.name.clone(), form));
+                report(examination, &uncovered, Effect::Repairable, repair);
             }
+            examination.additions = Some(additions);
         }
         Err(why_not) => {
             let rejects = action == Coverage::Reject || why_not == WhyNot::TooLarge;
@@ -118,25 +110,26 @@ fn strongest_pull(examination: &Examination<'_>, places: &[usize]) -> Option<Pul
     pulled.map(|(_, place)| place.policy.now).max()
 }
 
-/// The checks of these images, and their entries in the returned object.
+/// The checks of these images.
 ///
 /// # Errors
 /// Why no check is added.
-fn checks<'o>(
-    examination: &Examination<'o>,
-    uncovered: &[Uncovered],
-) -> Result<(Additions, Vec<Place<'o>>), WhyNot> {
+fn checks(examination: &Examination<'_>, uncovered: &[Uncovered]) -> Result<Additions, WhyNot> {
     let made = Made::of(examination)?;
-    let mut checks: Vec<Place<'o>> = Vec::new();
+    let mut checks: Vec<Check> = Vec::new();
     let mut size_of_fields = None;
     let mut size = 0_usize;
-    let images = (made.first..).zip(uncovered);
-    for ((index, image), name) in images.zip(free_names(examination)) {
+    for (image, name) in uncovered.iter().zip(free_names(examination)) {
         let Some(place) = examination.places.get(image.place) else {
             continue;
         };
-        let check = place.check(made.list, index, name, image.policy);
-        let texts = check.name.len().saturating_add(check.image.now.len());
+        let check = Check {
+            number: image.image,
+            name,
+            image: place.image.now.to_string(),
+            policy: image.policy,
+        };
+        let texts = check.name.len().saturating_add(check.image.len());
         // The entries differ in names and images. Only one is measured, because the fields of all
         // may be huge.
         let fields = *size_of_fields.get_or_insert_with(|| size_of(&made.entry(&check)));
@@ -150,14 +143,14 @@ fn checks<'o>(
         checks.push(check);
     }
     let is_volume = made.list == List::Volumes;
-    let additions = Additions {
+    Ok(Additions {
         list: made.list,
         first: made.first,
         entries: checks.iter().map(|check| made.entry(check)).collect(),
         mounts: checks.iter().filter(|_| is_volume).map(mount).collect(),
-        mounting: made.mounted_by,
-    };
-    Ok((additions, checks))
+        mounted_by: made.mounted_by,
+        checks,
+    })
 }
 
 /// The size of an entry or a mount, in bytes of JSON.
@@ -166,7 +159,7 @@ fn size_of(value: &Value) -> usize {
 }
 
 /// Adds a finding about an image that is not covered. `repair` has the name of the check that is
-/// added and its list, or says why none is.
+/// added and its form, or says why none is.
 fn report(examination: &mut Examination<'_>, image: &Uncovered, effect: Effect, repair: Repair) {
     let Some(place) = examination.places.get(image.place) else {
         return;
@@ -187,7 +180,7 @@ fn report(examination: &mut Examination<'_>, image: &Uncovered, effect: Effect, 
         .add(image.place, Rule::MissingCheck, subject, effect, missing);
 }
 
-type Repair = Result<(String, List), Rc<WhyNot>>;
+type Repair = Result<(String, Form), Rc<WhyNot>>;
 
 /// An image is not covered.
 #[derive(Debug)]
@@ -200,19 +193,20 @@ struct Missing {
 }
 
 impl Reason for Missing {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image) = (place.shown_name(), place.shown_image());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let name = place.shown_name();
         format!("{name} pulls {image} but no image check pulls it first")
     }
 
     fn help(&self, _: &Place<'_>) -> String {
         let policy = self.policy.as_str();
         match &self.repair {
-            Ok((name, list)) => {
-                let (kind, key) = match list {
-                    List::Volumes => ("image volume", "pullPolicy"),
-                    _ => ("init container", "imagePullPolicy"),
+            Ok((name, form)) => {
+                let kind = match form {
+                    Form::ImageVolume => "image volume",
+                    Form::InitContainer => "init container",
                 };
+                let key = form.list().policy_key();
                 format!("add an {kind} {name} with this image and {key} {policy}")
             }
             Err(why_not) => why_not.help(policy),

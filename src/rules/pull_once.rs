@@ -9,7 +9,7 @@
 //! volume's `image` without a word, and a lowered container would then run an old image that nobody
 //! asked for.
 
-use crate::examination::{Examination, Role, Rule};
+use crate::examination::{Examination, Rule};
 use crate::image::PullPolicy;
 use crate::pod::List;
 
@@ -19,12 +19,15 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     if !examination.settings.pull_once || !examination.has_checks() {
         return;
     }
-    for places in images {
+    for (number, places) in images.iter().enumerate() {
+        let added = examination.additions.as_ref();
+        let added = added.and_then(|added| added.asked_before(number));
         let pulls = examination.at(places).filter(|(_, place)| {
-            place.list == List::InitContainers && place.policy.now == PullPolicy::Always
+            place.entry.list == List::InitContainers && place.policy.now == PullPolicy::Always
         });
         let Some(pulled) = pulls
             .filter_map(|(_, place)| place.start.followed_from())
+            .chain(added)
             .min()
         else {
             continue;
@@ -33,11 +36,11 @@ pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
             if let Some(place) = examination.places.get_mut(*index)
                 && place.policy.now == PullPolicy::Always
                 && place.start.moment() >= Some(pulled)
-                && place.role != Role::Check
-                && place.list != List::Volumes
-                && place.settings.require_always.is_none()
+                && !place.is_check()
+                && place.entry.list != List::Volumes
+                && place.entry.settings.require_always.is_none()
             {
-                place.policy.set(PullPolicy::IfNotPresent, Rule::PullOnce);
+                place.set_policy(PullPolicy::IfNotPresent, Rule::PullOnce);
             }
         }
     }

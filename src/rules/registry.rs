@@ -72,10 +72,11 @@ fn images<'o>(examination: &Examination<'o>, lookup: Lookup) -> Vec<Image<'o>> {
     let mut images: Vec<Image<'o>> = Vec::new();
     for list in ORDER {
         for (index, place) in examination.places.iter().enumerate() {
-            let Ok(reference) = place.reference else {
+            let Ok(reference) = place.entry.reference else {
                 continue;
             };
-            let is_asked = place.list == list && place.takes_part() && place.settings.is_looked_up;
+            let is_asked =
+                place.entry.list == list && place.takes_part() && place.entry.settings.is_looked_up;
             // `Verify` asks for digests too, because a registry may have deleted them.
             if !is_asked || (lookup.pins() && reference.digest().is_some()) {
                 continue;
@@ -131,18 +132,21 @@ fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
     } else {
         Effect::Repairable
     };
+    let may_set = examination.request.operation.may_set_policies();
     for index in &image.places {
         let Some(place) = examination.places.get_mut(*index) else {
             continue;
         };
         let pinned = [&*place.same_image(), "@", digest].concat();
-        let policy = match place.settings.require_always {
+        let policy = match place.entry.settings.require_always {
             _ if place.policy.now == PullPolicy::Never => PullPolicy::Never,
             Some(_) => PullPolicy::Always,
             None => PullPolicy::IfNotPresent,
         };
-        place.policy.set(policy, Rule::Registry);
-        place.image.set(pinned.clone().into(), Rule::Registry);
+        if may_set {
+            place.set_policy(policy, Rule::Registry);
+        }
+        place.set_image(pinned.clone(), Rule::Registry);
         let subject = Subject::Image(Some(pinned));
         examination
             .findings
@@ -155,12 +159,8 @@ fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
 struct Unpinned;
 
 impl Reason for Unpinned {
-    fn problem(&self, place: &Place<'_>) -> String {
-        format!(
-            "{} pulls {} by its tag",
-            place.shown_name(),
-            place.shown_image()
-        )
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        format!("{} pulls {} by its tag", place.shown_name(), image)
     }
 
     fn help(&self, place: &Place<'_>) -> String {

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
+use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::pod::List;
 use crate::request::Operation;
 
@@ -33,7 +33,7 @@ fn stale(examination: &Examination<'_>) -> Vec<usize> {
     let mut now: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     for place in &examination.places {
-        if place.role != Role::Check {
+        if !place.is_check() {
             now.insert(place.same_image());
             if place.is_changed() {
                 before.insert(place.same_image_before());
@@ -41,7 +41,7 @@ fn stale(examination: &Examination<'_>) -> Vec<usize> {
         }
     }
     for (index, place) in examination.places.iter().enumerate() {
-        if place.role == Role::Check {
+        if place.is_check() {
             let (image, image_before) = (place.same_image(), place.same_image_before());
             // *registry* may have pinned the check, beside an exempt place that keeps its tag.
             let tag = image.split_once('@').map(|(tag, _)| tag);
@@ -64,16 +64,18 @@ struct Stale {
 }
 
 impl Reason for Stale {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image) = (place.shown_name(), place.shown_image());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let name = place.shown_name();
         format!("{name} pulls {image}, which nothing else in the Pod names in this way")
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        match place.list {
+        match place.entry.list {
             _ if !self.is_update => "write both alike, or take the check out".to_owned(),
             List::Volumes => "create the Pod anew, because its volumes can't change".to_owned(),
-            _ => format!("change the image of {} too", place.shown_name()),
+            List::InitContainers | List::Containers | List::EphemeralContainers => {
+                format!("change the image of {} too", place.shown_name())
+            }
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::image::{Names, Pattern, Reference};
 /// whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ForImage<'s> {
-    /// The pattern of `exempt.images`.
-    pub(crate) exempt: Option<&'s Pattern>,
+    /// Whether a pattern of `exempt.images` matches. (A container may be exempt by its name.)
+    pub(crate) is_exempt: bool,
     /// The pattern of `images.requireAlways`.
     pub(crate) require_always: Option<&'s Pattern>,
     /// The pattern of `images.preferAlways`.
@@ -29,7 +29,7 @@ impl Settings {
         let names = LazyCell::new(|| Names::of(image));
         let (images, registry) = (&self.images, &self.registry);
         ForImage {
-            exempt: first(&self.exempt.images, &names),
+            is_exempt: first(&self.exempt.images, &names).is_some(),
             require_always: first(&images.require_always, &names),
             prefer_always: first(&images.prefer_always, &names),
             forbid_always: first(&images.forbid_always, &names),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{NamePattern, value};
 use crate::json::{self, WrongField};
+use crate::pod::List;
 
 /// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
 /// number follows the prefix.
@@ -133,6 +134,16 @@ pub enum Form {
     /// An image volume. It needs no command in the image, no container and no second of start-up.
     /// It needs Kubernetes 1.35 or newer, on the API server and on every node.
     ImageVolume,
+}
+
+impl Form {
+    /// The list that gets the added checks.
+    pub(crate) const fn list(self) -> List {
+        match self {
+            Self::InitContainer => List::InitContainers,
+            Self::ImageVolume => List::Volumes,
+        }
+    }
 }
 
 /// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required.

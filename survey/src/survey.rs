@@ -461,7 +461,10 @@ impl Survey {
     pub fn worst(&mut self, pod: &Value, earlier: &Value, policy: &mut dyn Policy) -> Incident {
         let mut images = BTreeSet::new();
         for entry in pod_spec(pod).map(entries).unwrap_or_default() {
-            images.extend(self.name(&entry.image, policy).flatten());
+            images.extend(
+                self.image(&entry.image, policy)
+                    .and_then(|image| image.name),
+            );
         }
         let incidents = self.question.incident.each(&images).into_iter();
         let worst = incidents.max_by_key(|incident| self.end(incident, pod, earlier, policy).fate);

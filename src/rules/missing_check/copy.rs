@@ -30,10 +30,8 @@ pub(super) fn copy(
     examination: &Examination<'_>,
     check: &Place<'_>,
 ) -> Result<Option<Container>, String> {
-    let Some(entry) = check.entry else {
-        return Ok(None);
-    };
-    let has_profile = examination.metadata.has_app_armor_profile(&check.name);
+    let entry = check.entry.value;
+    let has_profile = examination.metadata.has_app_armor_profile(check.entry.name);
     if has_profile || !runs_program_of_mount(entry) {
         return Ok(None);
     }

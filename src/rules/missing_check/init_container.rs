@@ -14,7 +14,7 @@ use crate::pod::List;
 /// # Errors
 /// Why none is added.
 pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize), WhyNot> {
-    let after_checks = init_containers(examination).rfind(|place| place.role == Role::Check);
+    let after_checks = init_containers(examination).rfind(|place| place.is_check());
     let after_checks = index_behind(after_checks);
     let mut why_not = WhyNot::NothingToCopy;
     for check in init_containers(examination).rev() {
@@ -25,7 +25,7 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
             Ok(Some(container)) => return Ok((container, after_checks)),
             Ok(None) => {}
             Err(field) => {
-                let check = check.name.to_string();
+                let check = check.entry.name.to_owned();
                 why_not = WhyNot::UnknownField { check, field };
             }
         }
@@ -34,7 +34,7 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
     let template = settings.template.as_ref().ok_or(why_not)?;
     let is_named = |place: &&Place<'_>| {
         let mut patterns = settings.after.iter();
-        patterns.any(|pattern| pattern.matches(&place.name))
+        patterns.any(|pattern| pattern.matches(place.entry.name))
     };
     let last_named = init_containers(examination).rfind(is_named);
     let container = from_template(template, examination, last_named)?;
@@ -47,10 +47,10 @@ fn init_containers<'e, 'o>(
     examination: &'e Examination<'o>,
 ) -> impl DoubleEndedIterator<Item = &'e Place<'o>> {
     let places = examination.places.iter();
-    places.filter(|place| place.list == List::InitContainers)
+    places.filter(|place| place.entry.list == List::InitContainers)
 }
 
 /// The index behind a place. 0 without a place.
 fn index_behind(place: Option<&Place<'_>>) -> usize {
-    place.map_or(0, |place| place.index.saturating_add(1))
+    place.map_or(0, |place| place.entry.index.saturating_add(1))
 }

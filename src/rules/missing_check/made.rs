@@ -1,13 +1,13 @@
 //! What added checks are made of, and their entries in the returned object.
 
-use k8s_openapi::api::core::v1::{Container, ImageVolumeSource, VolumeMount};
+use k8s_openapi::api::core::v1::VolumeMount;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::init_container::fields;
 use super::needs::apps;
 use super::why_not::WhyNot;
-use crate::examination::{Examination, Place};
+use crate::examination::{Check, Examination};
 use crate::pod::List;
 use crate::settings::{Coverage, Form};
 
@@ -21,7 +21,7 @@ pub(super) struct Made {
     /// The index of the first of them in this list.
     pub(super) first: usize,
     /// The fields of init containers, without their own names, images and pull policies.
-    fields: Box<Container>,
+    fields: Map<String, Value>,
     /// The indexes of the places that mount them, if they are image volumes.
     pub(super) mounted_by: Vec<usize>,
 }
@@ -50,7 +50,10 @@ impl Made {
         Ok(Self {
             list: List::InitContainers,
             first,
-            fields: Box::new(fields),
+            fields: match to_value(fields) {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            },
             mounted_by: Vec::new(),
         })
     }
@@ -69,39 +72,24 @@ impl Made {
         Ok(Self {
             list: List::Volumes,
             first: volumes.map_or(0, <[_]>::len),
-            fields: Box::default(),
+            fields: Map::new(),
             mounted_by,
         })
     }
 
     /// The entry of a check.
-    ///
-    /// `k8s-openapi` has a type for volumes. It knows all kinds of volumes, and so makes the module
-    /// larger than its limit (DESIGN.md has the figures).
-    pub(super) fn entry(&self, check: &Place<'_>) -> Value {
-        let name = check.name.to_string();
-        let image = Some(check.image.now.to_string());
-        let policy = Some(check.policy.now.as_str().to_owned());
-        if self.list == List::Volumes {
-            let source = ImageVolumeSource {
-                reference: image,
-                pull_policy: policy,
-            };
-            return json!({"name": name, "image": source});
-        }
-        to_value(Container {
-            name,
-            image,
-            image_pull_policy: policy,
-            ..Container::clone(&self.fields)
-        })
+    pub(super) fn entry(&self, check: &Check) -> Value {
+        let policy = check.policy.as_str();
+        let mut entry = self.fields.clone();
+        entry.extend(self.list.entry(&check.name, &check.image, policy));
+        entry.into()
     }
 }
 
 /// The mount of a check that is an image volume.
-pub(super) fn mount(check: &Place<'_>) -> Value {
+pub(super) fn mount(check: &Check) -> Value {
     to_value(VolumeMount {
-        name: check.name.to_string(),
+        name: check.name.clone(),
         mount_path: [MOUNT_FOLDER, &check.name].concat(),
         read_only: Some(true),
         ..VolumeMount::default()

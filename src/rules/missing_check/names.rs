@@ -21,9 +21,9 @@ pub(super) fn free_names<'e>(
     let mut taken = BTreeSet::new();
     let mut take = |name: &str| taken.extend(name.strip_prefix(prefix).and_then(number));
     for place in &examination.places {
-        take(&place.name);
+        take(place.entry.name);
         if settings.form == Form::ImageVolume {
-            for path in place.entry.into_iter().flat_map(paths) {
+            for path in paths(place.entry.value) {
                 take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
             }
         }

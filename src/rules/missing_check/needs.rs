@@ -65,21 +65,21 @@ impl<'e, 'o> Needs<'e, 'o> {
 
     /// Whether a place that takes part needs a check.
     fn needs_check(&self, place: &Place<'_>) -> bool {
-        if place.role == Role::Check {
+        if place.is_check() {
             return false;
         }
         let is_after_first_init = self
             .first_init
             .is_some_and(|first| place.start.moment() > Some(first));
-        match place.list {
+        match place.entry.list {
             List::Containers => true,
             List::InitContainers => self.is_with_volumes && is_after_first_init,
             List::Volumes => {
                 let is_of_apps = place.start.moment() == Some(Moment::APPS);
-                let mut mounting = self.examination.at(&place.mounted_by);
+                let mut mounters = self.examination.at(&place.mounted_by);
                 self.is_with_volumes
                     && (is_of_apps || is_after_first_init)
-                    && mounting.any(|(_, container)| container.role != Role::Exempt)
+                    && mounters.any(|(_, container)| container.role != Role::Exempt)
             }
             List::EphemeralContainers => false,
         }
@@ -88,8 +88,8 @@ impl<'e, 'o> Needs<'e, 'o> {
     /// Whether the pull of a place covers its image. `strongest` is the strongest pull policy of
     /// the places with this image that need a check.
     fn covers(&self, place: &Place<'_>, strongest: PullPolicy) -> bool {
-        let is_check = place.role == Role::Check;
-        let is_init = place.list == List::InitContainers;
+        let is_check = place.is_check();
+        let is_init = place.entry.list == List::InitContainers;
         // The controller's own checks stand behind the init container that brings their program.
         let is_early_check =
             is_check && is_init && place.start.followed_from() <= Some(self.first_needing);
@@ -100,9 +100,9 @@ impl<'e, 'o> Needs<'e, 'o> {
     /// Whether all app containers start with this place or not at all, and no init container does
     /// any work before. Native sidecars don't count.
     fn holds_up_all(&self, place: &Place<'_>) -> bool {
-        let is_on_all = match place.list {
+        let is_on_all = match place.entry.list {
             List::Volumes => place.start.gates(Moment::APPS),
-            _ => self.has_one_app,
+            List::InitContainers | List::Containers | List::EphemeralContainers => self.has_one_app,
         };
         self.first_init.is_none() && is_on_all
     }
@@ -112,6 +112,6 @@ impl<'e, 'o> Needs<'e, 'o> {
 pub(super) fn apps(examination: &Examination<'_>) -> impl Iterator<Item = usize> {
     let places = examination.places.iter().enumerate();
     places
-        .filter(|(_, place)| place.is_app())
+        .filter(|(_, place)| place.entry.is_app())
         .map(|(index, _)| index)
 }

@@ -8,10 +8,6 @@ use crate::examination::{Examination, Place};
 use crate::json::{lenient_list, lenient_string};
 use crate::settings::Template;
 
-/// Where each container sees the token of its service account. The volume has another name in each
-/// Pod. Source: `DefaultAPITokenMountPath` in `plugin/pkg/admission/serviceaccount/admission.go`.
-const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container
 /// that `imageChecks.after` names: it fills the volumes of the template.
 ///
@@ -27,7 +23,7 @@ pub(super) fn from_template(
     if last_named.is_none() && names_any && !mounts.is_empty() {
         return Err(WhyNot::NoneBefore);
     }
-    let entry = last_named.and_then(|place| place.entry);
+    let entry = last_named.map(|place| place.entry.value);
     let mounts_before = entry.map_or(&[][..], |entry| lenient_list(entry, "volumeMounts"));
     let devices = template.volume_devices.as_deref().unwrap_or_default();
     let mounted = mounts.iter().map(|mount| &*mount.name);
@@ -35,10 +31,7 @@ pub(super) fn from_template(
     let volumes = volumes(examination);
     if let Some(volume) = used.find(|volume| !volumes.contains(volume)) {
         let volume = volume.to_owned();
-        let mounts = mounts_before.iter().filter(|mount| !has_token(mount));
-        let names = mounts.filter_map(|mount| lenient_string(mount, "name"));
-        let filled = names.map(str::to_owned).collect();
-        return Err(WhyNot::NoVolume { volume, filled });
+        return Err(WhyNot::NoVolume { volume });
     }
     for mount in mounts {
         has_same_sub_path(mount, mounts_before)?;
@@ -59,11 +52,6 @@ fn volumes<'o>(examination: &Examination<'o>) -> Vec<&'o str> {
         .iter()
         .filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
     examination.spec.volume_names().chain(of_claims).collect()
-}
-
-/// Whether a mount has the token of the Pod's service account.
-fn has_token(mount: &Value) -> bool {
-    lenient_string(mount, "mountPath") == Some(TOKEN_PATH)
 }
 
 /// Checks that a mount of the template sees the same folder of its volume as one of these mounts.

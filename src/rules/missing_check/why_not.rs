@@ -2,9 +2,6 @@
 
 use crate::shown::shown;
 
-/// The largest number of volumes in a sentence.
-const FILLED_MAX: usize = 5;
-
 /// Why no check is added.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhyNot {
@@ -35,8 +32,6 @@ pub(super) enum WhyNot {
     NoVolume {
         /// The volume of the template.
         volume: String,
-        /// The volumes that the init container of `imageChecks.after` mounts, which fills them.
-        filled: Vec<String>,
     },
     /// The init container that fills the volume mounts another folder of it than the template.
     OtherSubPath {
@@ -72,16 +67,9 @@ impl WhyNot {
             Self::NoneBefore => {
                 "the Pod has no init container that imageChecks.after names".to_owned()
             }
-            Self::NoVolume { volume, filled } => {
-                let names = filled.iter().take(FILLED_MAX).map(|name| shown(name));
-                let names = names.collect::<Vec<_>>().join(" or ");
-                let instead = if names.is_empty() {
-                    String::new()
-                } else {
-                    format!(": write {names} there")
-                };
+            Self::NoVolume { volume } => {
                 let volume = shown(volume);
-                format!("the Pod lacks the volume {volume} of imageChecks.template{instead}")
+                format!("the Pod lacks the volume {volume} of imageChecks.template")
             }
             Self::OtherSubPath {
                 volume,

@@ -22,8 +22,9 @@ pub(super) fn use_failure(
         Class::Denied => registry.on_denied,
         Class::NoAnswer => registry.on_no_answer,
     };
+    let may_set = examination.request.operation.may_set_policies();
     let done = match action {
-        Action::UseCached if failure.can_use_cached() => {
+        Action::UseCached if failure.can_use_cached() && may_set => {
             use_cached(examination, &image.places, failure)
         }
         Action::UseCached | Action::KeepTag => Action::KeepTag,
@@ -53,9 +54,9 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
     for index in places {
         if let Some(place) = examination.places.get_mut(*index)
             && place.policy.now == PullPolicy::Always
-            && place.settings.require_always.is_none()
-            && place.policy.set(PullPolicy::IfNotPresent, Rule::Registry)
+            && place.entry.settings.require_always.is_none()
         {
+            place.set_policy(PullPolicy::IfNotPresent, Rule::Registry);
             done = Action::UseCached;
             let subject = Subject::PullPolicy(Some(PullPolicy::IfNotPresent));
             let (effect, reason) = (Effect::Repairable, NoDigest(failure));
@@ -72,8 +73,8 @@ fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Fail
 struct FailedLookup(Failure);
 
 impl Reason for FailedLookup {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image) = (place.shown_name(), place.shown_image());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let name = place.shown_name();
         format!("{name}'s image {image} {}", self.0.problem())
     }
 
@@ -91,12 +92,12 @@ impl Reason for FailedLookup {
 struct NoDigest(Failure);
 
 impl Reason for NoDigest {
-    fn problem(&self, place: &Place<'_>) -> String {
-        format!("{} but its registry gives no digest", place.pulls())
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        format!("{} but its registry gives no digest", place.pulls(image))
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        place.set_policy()
+        place.advice()
     }
 
     fn is_momentary(&self) -> bool {

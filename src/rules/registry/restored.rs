@@ -17,10 +17,10 @@ pub(in crate::rules) fn restore(examination: &mut Examination<'_>) {
     for (index, place) in examination.places.iter_mut().enumerate() {
         if let Some(stored) = place.stored_image
             && place.takes_part()
-            && place.settings.is_looked_up
+            && place.entry.settings.is_looked_up
             && has_lost_digest(place, stored)
         {
-            place.image.set(stored.into(), Rule::Registry);
+            place.set_image(stored.to_owned(), Rule::Registry);
             place.is_examined = false;
             let subject = Subject::Image(Some(stored.to_owned()));
             let effect = Effect::Repairable;
@@ -45,8 +45,8 @@ fn has_lost_digest(place: &Place<'_>, stored: &str) -> bool {
 struct LostDigest;
 
 impl Reason for LostDigest {
-    fn problem(&self, place: &Place<'_>) -> String {
-        let (name, image) = (place.shown_name(), place.shown_image());
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let name = place.shown_name();
         format!(
             "{name} gets {image} without the digest of its stored image, so it would start again"
         )
