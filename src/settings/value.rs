@@ -21,7 +21,9 @@ pub(super) fn read<T: DeserializeOwned + Default>(tree: &Value) -> Result<T, Str
         match (&*path, error.inner().to_string()) {
             (".", problem) => format!("the settings: {problem}"),
             // Inside the check template, the problem begins with the rest of the path.
-            (path, problem) if problem.starts_with('.') => [path, &problem].concat(),
+            (path @ "imageChecks.template", problem) if problem.starts_with('.') => {
+                [path, &problem].concat()
+            }
             (path, problem) => format!("{path}: {problem}"),
         }
     })

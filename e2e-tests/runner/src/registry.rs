@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use consistent_pull_policy_promises::answers::{Answers, Failure};
+use consistent_pull_policy_promises::answers::{Answers, Failure, repeated};
 use consistent_pull_policy_promises::image::shared_name;
 use consistent_pull_policy_promises::policy::HostCall;
 use serde::Deserialize;
@@ -80,9 +80,12 @@ impl Registries {
     pub(crate) fn answer(&self, operation: &str, image: &str) -> Result<Value, String> {
         const HOST: &str = "Fail to interact with OCI registry";
         match self.images.get(image) {
-            Some(Image::Says { says }) => Err(format!(
-                "{HOST}: Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
-            )),
+            Some(Image::Says { says }) => {
+                let error = format!(
+                    "Registry error: url https://r.io/v2/, envelope: OCI API errors: [OCI API error: {says}]"
+                );
+                Err(format!("{HOST}: {}", repeated(&error, image)))
+            }
             Some(Image::Answer(words))
                 if failure(words).is_none() && !words.starts_with("sha256:") =>
             {

@@ -83,6 +83,17 @@ impl Answers {
     }
 }
 
+/// An error as a host writes it, with its repetition: up to Kubewarden 1.37 on lines of its own, from
+/// 1.38 on in the same line. The length of the texts decides which of them.
+#[must_use]
+pub fn repeated(error: &str, image: &str) -> String {
+    if (error.len() + image.len() / 4).is_multiple_of(2) {
+        format!("{error}: {error}")
+    } else {
+        format!("{error}\n\nCaused by:\n    {error}")
+    }
+}
+
 /// Returns the error text of a Kubewarden host for a failure. `NotGranted` has one text. Each other
 /// failure has several texts, and the length of `image` decides which of them is returned. Each
 /// text except that of `NotGranted` contains a secret. No answer of the module may show this
@@ -103,7 +114,7 @@ fn words(failure: Failure, image: &str) -> String {
         ],
         Failure::Denied => vec![
             status(403),
-            format!("Not authorized: {url}\n\nCaused by:\n    Not authorized: {url}"),
+            format!("Not authorized: {url}"),
             envelope("OCI API error: requested access to the resource is denied"),
             envelope(
                 "OCI API error: Your authorization token has expired. Reauthenticate and try again.",
@@ -111,9 +122,7 @@ fn words(failure: Failure, image: &str) -> String {
             envelope("OCI API error: Unauthenticated request."),
         ],
         Failure::Unreachable => vec![
-            format!(
-                "{unreachable}\n\nCaused by:\n    tcp connect error: Connection refused (os error 111)"
-            ),
+            format!("{unreachable}: tcp connect error: Connection refused (os error 111)"),
             status(503),
         ],
         Failure::Unknown => vec![
@@ -128,6 +137,6 @@ fn words(failure: Failure, image: &str) -> String {
                 .to_owned();
         }
     };
-    let text = &texts[image.len() % texts.len()];
+    let text = repeated(&texts[image.len() % texts.len()], image);
     format!("{fail}Fail to interact with OCI registry: {text}")
 }
