@@ -151,8 +151,7 @@ fn answer(call: Call) -> Result<Value, String> {
 fn settings_of(manifest: &str) -> String {
     let documents = manifest.split("\n---\n");
     let policies = documents.filter_map(|document| from_yaml(document).ok());
-    let mut settings =
-        policies.filter_map(|policy| policy.pointer("/spec/settings").map(to_yaml));
+    let mut settings = policies.filter_map(|policy| policy.pointer("/spec/settings").map(to_yaml));
     settings.next().unwrap_or_default()
 }
 
