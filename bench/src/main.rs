@@ -90,7 +90,7 @@ fn main() -> Result<ExitCode> {
         let line =
             format!("a container in the largest Pod, {answer}: {percent:+.0} % instructions");
         println!("{line}, at most {:+} %", limits.growth_percent);
-        excesses.extend(Some(line).filter(|_| percent > limits.growth_percent));
+        excesses.extend((percent > limits.growth_percent).then_some(line));
     }
     let (requests, expensive) = hostile.measure(&module, &limits)?;
     println!(
