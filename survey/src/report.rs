@@ -350,6 +350,9 @@ impl Survey {
             };
             unsaved.push(format!("{} would wait{why}", left.waits));
         }
+        if left.rejected > 0 {
+            unsaved.push(format!("{} would be rejected meanwhile", left.rejected));
+        }
         if left.old > before.old {
             unsaved.push(format!("{} may run an older image", left.old));
         }

@@ -12,7 +12,7 @@ test("the answer names a file, and its plan has a command that does just that", 
   await expect(playground.answer).toHaveText(
     "If one image is gone, for new Pods on an empty node, 6 of 6 workloads could do half of their work: take jobs.",
   );
-  await expect(page.locator("#survey-unsaved")).toContainText("would wait, whole");
+  await expect(page.locator("#survey-unsaved")).toContainText("would be rejected meanwhile");
   // More waiting is what a check is for: it is no fault where half-done work went away.
   await expect(playground.cell("jobs", "half of the work")).toHaveClass(/good/);
   await expect(playground.cell("jobs", "waits")).not.toHaveClass(/bad/);

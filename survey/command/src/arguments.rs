@@ -49,12 +49,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMESPACE")]
     exclude: Vec<String>,
     /// The chart in the command that installs the example
-    #[arg(long, default_value = concat!("consistent-pull-policy-", env!("CARGO_PKG_VERSION"), ".tgz"))]
+    #[arg(long, default_value = concat!(
+        "oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-policy --version ",
+        env!("CARGO_PKG_VERSION")
+    ))]
     pub(crate) chart: String,
     /// How to print it
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) output: Output,
-    /// Exit with 1 if a workload does half of its work, waits, or is rejected, in the incident. With --example: with it
+    /// Exit with 1 if a workload does half of its work or waits in the incident, or is rejected without an incident. With
+    /// --example: with it
     #[arg(long, value_enum)]
     fail_on: Option<FailOn>,
 }
@@ -176,8 +180,7 @@ impl Arguments {
                 Some(FailOn::Half) => fate == Fate::Half,
                 Some(FailOn::Wait) => fate >= Fate::Waits,
                 Some(FailOn::Reject) => {
-                    fate == Fate::Rejected
-                        || effect.is_some_and(|effect| effect.outcome == Outcome::Rejected)
+                    effect.is_some_and(|effect| effect.outcome == Outcome::Rejected)
                 }
             }
         })
