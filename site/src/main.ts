@@ -340,8 +340,11 @@ async function follow(): Promise<string> {
 /** With these functions, a script asks this policy's module in this page, as a host does. */
 const forScripts = {
   validateSettings: (settings: unknown) => client.validateSettings(settings),
-  answerOf: async (request: unknown, settings: unknown, host: HostCall): Promise<Answer> => {
-    const payload = new TextEncoder().encode(JSON.stringify({ request, settings }));
+  answerOf: async (request: object, settings: unknown, host: HostCall): Promise<Answer> => {
+    // A host passes no null fields on.
+    const fields = Object.entries(request).filter(([, value]) => value !== null);
+    const passed = { request: Object.fromEntries(fields), settings };
+    const payload = new TextEncoder().encode(JSON.stringify(passed));
     const bytes = new Guest(await policy).call("validate", payload, host);
     return JSON.parse(new TextDecoder().decode(bytes)) as Answer;
   },

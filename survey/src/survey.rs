@@ -503,7 +503,7 @@ impl Survey {
         let requests = objects
             .iter()
             .filter_map(|object| match object.get("request") {
-                Some(request) => Some(request.clone()),
+                Some(request) => Some(passed_on(request)),
                 None => self.sent(object, policy).map(|sent| sent.request),
             });
         Ok(requests.collect())
@@ -627,6 +627,15 @@ impl Admission {
         let repaired = self.object.as_ref().and_then(pod_spec);
         repaired.is_some_and(|spec| !is_always(spec))
     }
+}
+
+/// The request of an `AdmissionReview` as a host of Kubewarden passes it on: without null fields.
+fn passed_on(request: &Value) -> Value {
+    let mut request = request.clone();
+    if let Some(fields) = request.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    request
 }
 
 impl Effect {

@@ -105,6 +105,12 @@ describe("the core", () => {
     expect(core.call({ call: "settingsOf", text: "kind: Pod\n" })).toBe("");
   });
 
+  test("takes a request out of its AdmissionReview as a host does, without null fields", () => {
+    const core = begin("");
+    const text = JSON.stringify({ request: { uid: "1", options: null, dryRun: null, object: {} } });
+    expect(core.call({ call: "requests", text })).toEqual([{ uid: "1", object: {} }]);
+  });
+
   const container = (name: string) => ({ name, image: `${name}:v1`, imagePullPolicy: "Always" });
   const pod = {
     ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "report", namespace: "team" } },

@@ -159,7 +159,7 @@ fn settings_of(manifest: &str) -> String {
 /// pulled before the incident.
 fn start(survey: &mut Survey, request: &Value, settings: Option<&Value>) -> Result<Value, String> {
     let object = request.get("object").unwrap_or(&Value::Null);
-    let mut returned = |survey: &Survey, incident| -> Result<Option<Value>, String> {
+    let returned = |survey: &Survey, incident| -> Result<Option<Value>, String> {
         let Some(settings) = settings else {
             return Ok(Some(object.clone()));
         };
