@@ -107,7 +107,9 @@ describe("the core", () => {
 
   test("takes a request out of its AdmissionReview as a host does, without null fields", () => {
     const core = begin("");
-    const text = JSON.stringify({ request: { uid: "1", options: null, dryRun: null, object: {} } });
+    const request = { uid: "1", options: null, dryRun: null, object: {} };
+    const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
+    const text = JSON.stringify(review);
     expect(core.call({ call: "requests", text })).toEqual([{ uid: "1", object: {} }]);
   });
 
