@@ -119,13 +119,13 @@ impl TryFrom<String> for Pattern {
                 "{written} names a registry and no image: write {registry}"
             ));
         }
-        pattern.problem().map_or(Ok(()), |problem| {
-            Err(format!(
+        match pattern.problem() {
+            Some(problem) => Err(format!(
                 "{written} matches no image, because {problem}: write registry/repository or \
                  registry/repository:tag, with wildcards (patterns are globs, one an entry)"
-            ))
-        })?;
-        Ok(pattern)
+            )),
+            None => Ok(pattern),
+        }
     }
 }
 

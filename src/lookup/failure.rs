@@ -280,14 +280,11 @@ fn read_message(text: &str, image: Reference<'_>) -> Cause {
     let words = || message.split_inclusive(|letter| !is_of_word(letter));
     let name = image.as_written().to_ascii_lowercase();
     // A message that has nothing but words of the name is the registry's own.
-    let has_more = words().any(|piece| {
-        let word = trimmed(piece);
-        !is_quoted(word, &name) && word.contains(char::is_alphabetic)
-    });
+    let is_own = |word: &str| !is_quoted(word, &name) && word.contains(char::is_alphabetic);
+    let has_more = words().map(trimmed).any(is_own);
     let name = if has_more { &*name } else { "" };
     let own = words().map(|piece| match trimmed(piece) {
-        word if DENIED.contains(&word) => piece.to_owned(),
-        word if is_quoted(word, name) => piece.replace(word, ""),
+        word if is_quoted(word, name) && !DENIED.contains(&word) => piece.replace(word, ""),
         _ => piece.replace('_', " "),
     });
     let own = own.collect::<String>();
