@@ -1,11 +1,8 @@
 //! Compares what came out with what a row expects. Both are kept as a row writes them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use consistent_pull_policy_promises::answers::MANIFEST_DIGEST;
-use consistent_pull_policy_promises::image::Reference;
-use consistent_pull_policy_promises::kubelet::{self, Surroundings};
 use serde_json::{Map, Value, json};
 
 use crate::case::{Case, places};
@@ -74,16 +71,6 @@ impl Row {
         match &evaluation.invalid {
             Some(message) => line["invalid"] = message.as_str().into(),
             None => line["answer"] = evaluation.answer.clone(),
-        }
-        if case.request["kind"]["kind"] == "Pod" {
-            let pods = [
-                &case.request["object"],
-                &evaluation.answer["mutated_object"],
-            ];
-            line["starts"] = pods
-                .into_iter()
-                .filter_map(|pod| starts(&pod["spec"]))
-                .collect();
         }
         line
     }
@@ -188,32 +175,6 @@ impl Row {
         }
         expected
     }
-}
-
-/// How a Pod starts in some surroundings, by the kubelet in miniature: with every image, without
-/// any, without those of each registry, and without each one if there are few.
-fn starts(spec: &Value) -> Option<Value> {
-    let images = kubelet::images(spec)?;
-    let mut by_registry = BTreeMap::<String, BTreeSet<String>>::new();
-    for image in &images {
-        let registry = Reference::parse(image)?.registry;
-        let of_registry = by_registry.entry(registry).or_default();
-        of_registry.insert(image.clone());
-    }
-    let mut missing = vec![BTreeSet::new(), images.clone()];
-    missing.extend(by_registry.into_values());
-    if images.len() <= 8 {
-        missing.extend(images.into_iter().map(|image| BTreeSet::from([image])));
-    }
-    let both = missing
-        .into_iter()
-        .flat_map(|it| [(false, it.clone()), (true, it)]);
-    let worlds = both.map(|(copies, missing)| {
-        let surroundings = Surroundings { copies, missing };
-        let started = kubelet::started(spec, &surroundings);
-        json!({"copies": copies, "missing": surroundings.missing, "started": started})
-    });
-    Some(json!({"spec": spec, "worlds": worlds.collect::<Value>()}))
 }
 
 /// Why a value is not as expected. None if it is. Empty if both values say it.

@@ -1,17 +1,12 @@
 //! The kubelet in miniature of the survey, for the Pods of the promises: they read Pods and images
 //! themselves, and share only the kubelet.
 
-use std::collections::BTreeSet;
-
+use crate::image::{PullPolicy, on_node};
+use crate::words::{List, Pod};
 use consistent_pull_policy_survey::kubelet::{self, Role};
 pub(crate) use consistent_pull_policy_survey::kubelet::{
     Images, Kubelet, OnNode, Started, Whereabouts, World,
 };
-use serde_json::Value;
-
-use crate::image::{PullPolicy, Reference, on_node};
-use crate::settings::Settings;
-use crate::words::{List, Pod};
 
 const fn at(node: OnNode, is_in_registry: bool) -> Whereabouts {
     Whereabouts {
@@ -52,54 +47,6 @@ pub(crate) fn of(pod: &Pod, images: &mut Images) -> Kubelet {
     };
     let places: Vec<kubelet::Place> = pod.places.iter().map(place).collect();
     Kubelet::new(&places, images)
-}
-
-/// Where a program that compares itself with this kubelet starts a Pod.
-#[derive(Clone, Debug)]
-pub struct Surroundings {
-    /// Whether the node has a copy of every image.
-    pub copies: bool,
-    /// The images that are not in their registries.
-    pub missing: BTreeSet<String>,
-}
-
-/// The images of a Pod, by the names under which a node keeps them. `None` if an image can't be
-/// parsed, or if a pull policy is not set.
-#[must_use]
-pub fn images(spec: &Value) -> Option<BTreeSet<String>> {
-    let pod = Pod::read(spec, Settings(&Value::Null));
-    let is_clear =
-        |image: &str, written: &str| !written.is_empty() && Reference::parse(image).is_some();
-    let names = pod
-        .places
-        .iter()
-        .map(|place| is_clear(place.image, place.written).then(|| on_node(place.image)));
-    names.collect()
-}
-
-/// The names of the containers of a Pod that start.
-#[must_use]
-pub fn started(spec: &Value, surroundings: &Surroundings) -> BTreeSet<String> {
-    let pod = Pod::read(spec, Settings(&Value::Null));
-    let mut images = Images::default();
-    let kubelet = of(&pod, &mut images);
-    let mut by_number: Vec<(&String, &usize)> = images.0.iter().collect();
-    by_number.sort_by_key(|(_, number)| **number);
-    let world = by_number.iter().map(|(image, _)| Whereabouts {
-        node: if surroundings.copies {
-            OnNode::Old
-        } else {
-            OnNode::None
-        },
-        is_in_registry: !surroundings.missing.contains(*image),
-    });
-    let result = kubelet.start(&world.collect(), None);
-    let started = pod
-        .places
-        .iter()
-        .zip(&result.started)
-        .filter(|(_, got)| got.is_some());
-    started.map(|(place, _)| place.name.to_owned()).collect()
 }
 
 /// For a Pod with many images, no more worlds are made from this number on.
