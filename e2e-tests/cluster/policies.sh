@@ -14,5 +14,6 @@ gojq --yaml-input --slurp --arg module "file://$module" '
         | .metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached")
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
+        timeoutEvalSeconds: .spec.timeoutEvalSeconds,
         settings: (.spec.settings | (.registry.images, .images.preferAlways | values) = ["*"])}}] | add
 ' examples/*.yaml
