@@ -4,20 +4,23 @@
 //!
 //! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use consistent_pull_policy_promises::policy::Native;
+use consistent_pull_policy_promises::repository::survey;
+use consistent_pull_policy_survey::{AdmissionPolicy, Fate, Incident, Moment, Start, Survey};
 use serde_json::{Value, json};
 
-use super::FIRST;
-use super::admission::{Policy, Registries, admit};
-use super::corpus::{Node, may_run_an_old_image, requests};
+use super::admission::{AWAY, admit, selects};
+use super::corpus::requests;
+use super::{FIRST, file};
 
 /// What the tables are made of.
 struct Tables {
     /// The policies that the API server calls.
-    policies: Vec<Policy>,
+    policies: Vec<AdmissionPolicy>,
     requests: Vec<Sample>,
 }
 
@@ -31,7 +34,7 @@ struct Sample {
 impl Tables {
     fn new() -> Self {
         let mut policies = super::policies();
-        policies.retain(|policy| !super::only_audits(policy));
+        policies.retain(|policy| !policy.is_audit);
         for policy in &mut policies {
             let settings = &mut policy.spec["settings"];
             let lists = [
@@ -48,7 +51,7 @@ impl Tables {
         }
         assert!(policies.len() > 8, "{}", policies.len());
         let sample = |request| {
-            let selecting = policies.iter().filter(|policy| policy.selects(&request));
+            let selecting = policies.iter().filter(|policy| selects(policy, &request));
             let selected_by = selecting.map(|policy| policy.name.clone()).collect();
             Sample {
                 request,
@@ -60,7 +63,7 @@ impl Tables {
     }
 
     /// The requests that all of these policies select.
-    fn selected(&self, policies: &[&Policy]) -> impl Iterator<Item = &Value> {
+    fn selected(&self, policies: &[&AdmissionPolicy]) -> impl Iterator<Item = &Value> {
         let is_selected = |sample: &&Sample| {
             policies
                 .iter()
@@ -74,9 +77,10 @@ impl Tables {
 
     /// The policy, with its first policy if it is a second one: a second policy says something only
     /// about Pods that its first policy has seen.
-    fn with_first<'t>(&'t self, policy: &'t Policy) -> Vec<&'t Policy> {
-        let first = FIRST.iter().find(|(second, _)| policy.file == *second);
-        let is_first = |other: &&Policy| first.is_some_and(|(_, first)| other.file == *first);
+    fn with_first<'t>(&'t self, policy: &'t AdmissionPolicy) -> Vec<&'t AdmissionPolicy> {
+        let first = FIRST.iter().find(|(second, _)| file(policy) == *second);
+        let is_first =
+            |other: &&AdmissionPolicy| first.is_some_and(|(_, first)| file(other) == *first);
         self.policies
             .iter()
             .filter(is_first)
@@ -86,9 +90,14 @@ impl Tables {
 
     /// Whether two policies stand together on a request: alone and in both orders they accept it,
     /// the orders give the same object, and neither would change this object again.
-    fn stand_together(&self, one: &Policy, other: &Policy, request: &Value) -> bool {
+    fn stand_together(
+        &self,
+        one: &AdmissionPolicy,
+        other: &AdmissionPolicy,
+        request: &Value,
+    ) -> bool {
         let [one_alone, other_alone] = [one, other].map(|policy| self.with_first(policy));
-        let outcome = |policies: &[&Policy]| admit(policies, request, Registries::Up);
+        let outcome = |policies: &[&AdmissionPolicy]| admit(policies, request, None);
         let result = outcome(&[&*one_alone, &other_alone].concat());
         let reversed = outcome(&[&*other_alone, &one_alone].concat());
         let (Ok(object), Ok(_)) = (&result, &reversed) else {
@@ -96,7 +105,7 @@ impl Tables {
         };
         let mut again = request.clone();
         again["object"] = object.clone();
-        let keeps = |policy| admit(&[policy], &again, Registries::Up) == result;
+        let keeps = |policy| admit(&[policy], &again, None) == result;
         result == reversed && keeps(one) && keeps(other)
     }
 
@@ -108,7 +117,7 @@ impl Tables {
             for other in &self.policies[index + 1..] {
                 for request in self.selected(&[one, other]) {
                     let pair: &mut (usize, usize) =
-                        pairs.entry((&*one.file, &*other.file)).or_default();
+                        pairs.entry((file(one), file(other))).or_default();
                     pair.0 += 1;
                     pair.1 += usize::from(!self.stand_together(one, other, request));
                 }
@@ -130,12 +139,14 @@ impl Tables {
         title.to_owned() + &conflicts.map(line).collect::<String>()
     }
 
-    /// The objects that a policy accepts, if these registries are away at their creation.
-    fn stored(&self, policy: &Policy, at_creation: Registries) -> Vec<Stored> {
+    /// What becomes of the objects that a policy accepts, if there is this incident at their
+    /// creation.
+    fn counts(&self, policy: &AdmissionPolicy, at_creation: Option<&Incident>) -> Counts {
         let policies = self.with_first(policy);
-        let mut objects = Vec::new();
+        let mut survey = survey();
+        let mut counts = Counts::default();
         for request in self.selected(&[policy]) {
-            let in_health = admit(&policies, request, Registries::Up);
+            let in_health = admit(&policies, request, None);
             let outcome = admit(&policies, request, at_creation);
             assert_eq!(
                 outcome.is_ok(),
@@ -144,24 +155,14 @@ impl Tables {
                 policy.name
             );
             if let (Ok(before), Ok(now)) = (in_health, outcome) {
-                let written = request["object"].clone();
-                objects.push(Stored {
-                    written,
-                    before,
-                    now,
-                });
+                let written = &request["object"];
+                counts.objects += 1;
+                counts.waiting += usize::from(waits(&mut survey, &now, &before));
+                counts.waiting_as_written += usize::from(waits(&mut survey, written, written));
+                counts.old += usize::from(may_run_an_old_image(&mut survey, written, &now));
             }
         }
-        objects
-    }
-
-    /// The largest number of objects in which a container may run an old image because of the
-    /// policy.
-    fn with_old_images(&self, policy: &Policy) -> usize {
-        let registries = [Registries::Up, Registries::Down];
-        let is_old = |object: &Stored| may_run_an_old_image(&object.written, &object.now);
-        let counts = registries.map(|registries| count(&self.stored(policy, registries), is_old));
-        counts.into_iter().max().unwrap_or_default()
+        counts
     }
 
     fn table_of_incidents(&self) -> String {
@@ -173,54 +174,71 @@ impl Tables {
             "after a reboot",
             "may run an old image",
         ];
-        // How many objects wait on a node on which the same objects ran before: those of this file,
-        // or as their authors wrote them.
-        let waiting = |policy, at_creation| {
-            let objects = self.stored(policy, at_creation);
-            let now = count(&objects, |object| {
-                Node::that_ran(&object.before).waits(&object.now)
-            });
-            let without = count(&objects, |object| {
-                Node::that_ran(&object.written).waits(&object.written)
-            });
-            if now == without {
-                now.to_string()
-            } else {
-                format!("{now} (without the file {without})")
-            }
-        };
         let rows = self.policies.iter().map(|policy| {
             let is_called = policy.spec["failurePolicy"] != "Ignore";
+            let [away, reboot] = [Some(&AWAY), None].map(|incident| self.counts(policy, incident));
             vec![
-                policy.file.clone(),
-                self.stored(policy, Registries::Up).len().to_string(),
+                file(policy).to_owned(),
+                reboot.objects.to_string(),
                 if is_called {
                     "rejected, tried again"
                 } else {
                     "created as written"
                 }
                 .to_owned(),
-                waiting(policy, Registries::Down),
-                waiting(policy, Registries::Up),
-                self.with_old_images(policy).to_string(),
+                away.told(),
+                reboot.told(),
+                away.old.max(reboot.old).to_string(),
             ]
         });
         table(&columns, rows)
     }
 }
 
-/// An object that a policy accepts.
-struct Stored {
-    /// As its author wrote it.
-    written: Value,
-    /// As it was stored before, when the registries were there.
-    before: Value,
-    /// As it is stored now.
-    now: Value,
+/// The objects that a policy accepts.
+#[derive(Default)]
+struct Counts {
+    objects: usize,
+    /// Those that wait while all registries are away, on a node on which the same objects ran
+    /// before: as they are stored, and as their authors wrote them.
+    waiting: usize,
+    waiting_as_written: usize,
+    /// Those in which a container may run an old image because of the policy.
+    old: usize,
 }
 
-fn count(objects: &[Stored], belongs: impl Fn(&Stored) -> bool) -> usize {
-    objects.iter().filter(|object| belongs(object)).count()
+impl Counts {
+    fn told(&self) -> String {
+        let (now, without) = (self.waiting, self.waiting_as_written);
+        if now == without {
+            now.to_string()
+        } else {
+            format!("{now} (without the file {without})")
+        }
+    }
+}
+
+/// Whether an object waits while all registries are away, on a node on which the object `before`
+/// ran.
+fn waits(survey: &mut Survey, object: &Value, before: &Value) -> bool {
+    let (_, end) = survey.start(object, before, &AWAY, &mut Native);
+    end.fate != Fate::Starts
+}
+
+/// Whether a container may run an old image of its node because of a policy: as its author wrote
+/// the object, it starts with the image that the registry has.
+fn may_run_an_old_image(survey: &mut Survey, written: &Value, now: &Value) -> bool {
+    let nothing_is_away = Incident {
+        moment: Moment::Meanwhile,
+        ..Incident::default()
+    };
+    let mut started = |object, start| {
+        let (steps, _) = survey.start(object, written, &nothing_is_away, &mut Native);
+        let started = steps.into_iter().filter(|step| step.start == start);
+        started.map(|step| step.entry.name).collect::<BTreeSet<_>>()
+    };
+    let current = started(written, Start::Current);
+    !started(now, Start::Copy).is_disjoint(&current)
 }
 
 fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
