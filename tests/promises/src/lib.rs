@@ -11,6 +11,7 @@
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
+//! | [`repository`] | the files of this repository, for the tests of all crates |
 //! | [`small_pods`] | all small Pods |
 //! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
@@ -31,6 +32,7 @@ pub mod pattern;
 pub mod policy;
 pub mod promises;
 pub mod random;
+pub mod repository;
 mod requests;
 mod settings;
 pub mod small_pods;
