@@ -5,8 +5,8 @@ mod admission;
 mod corpus;
 mod does_it_act;
 mod jobs;
+mod pairs;
 mod switched_off;
-mod tables;
 mod without_kubewarden;
 
 use consistent_pull_policy_promises::repository::{captured, documents, files, text};

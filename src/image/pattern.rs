@@ -86,7 +86,7 @@ pub struct Names(Vec<String>);
 impl Names {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(image: &Reference<'_>) -> Self {
-        let repository = image.comparable_repository();
+        let repository = image.repository();
         let official = repository
             .strip_prefix(OFFICIAL)
             .filter(|name| !name.contains('/'));

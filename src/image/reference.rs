@@ -4,8 +4,6 @@
 //! containerd call this function, and the API server calls it for the server default. DESIGN.md
 //! says what the parsers on crates.io lack.
 
-use std::borrow::Cow;
-
 use oci_spec::image::{Digest, DigestAlgorithm};
 
 use super::registry_host::{DOCKER_HUB, comparable, is_host, split_registry};
@@ -217,11 +215,7 @@ impl<'a> Reference<'a> {
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there
     /// is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(if self.digest.is_none() {
-            Some("latest")
-        } else {
-            None
-        })
+        self.tag.or(self.digest.is_none().then_some("latest"))
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
@@ -232,7 +226,7 @@ impl<'a> Reference<'a> {
     }
 
     /// The host of the registry, in the form in which hosts are compared.
-    pub fn registry(&self) -> Cow<'a, str> {
+    pub fn registry(&self) -> String {
         comparable(self.registry)
     }
 
@@ -243,14 +237,9 @@ impl<'a> Reference<'a> {
         !self.registry.contains(['.', ':']) && self.registry != "localhost"
     }
 
-    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it
-    /// is written.
+    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`. Its host is in the form
+    /// in which hosts are compared.
     pub fn repository(&self) -> String {
-        self.repository_at(self.registry)
-    }
-
-    /// The normalised repository, with the host in the form in which hosts are compared.
-    pub(super) fn comparable_repository(&self) -> String {
         self.repository_at(&self.registry())
     }
 
@@ -266,12 +255,12 @@ impl<'a> Reference<'a> {
     /// A name that all spellings of this image share: the normalised repository, and the digest or
     /// else the tag.
     pub fn normalised(&self) -> String {
-        self.with_version(&self.comparable_repository())
+        self.with_version(&self.repository())
     }
 
-    /// The normalised name with the host as it is written.
-    pub(crate) fn as_written(&self) -> String {
-        self.with_version(&self.repository())
+    /// The normalised name, but with the host as it is written.
+    pub fn as_written(&self) -> String {
+        self.with_version(&self.repository_at(self.registry))
     }
 
     /// A repository with the digest of this reference, or else with its tag.

@@ -1,8 +1,8 @@
-//! The tables of examples/README.md, and examples/pairs.yaml for the chart. They are worked out on
-//! the corpus, with the module's answers. The patterns of the examples name invented registries, so
-//! the tables take each pattern for `*`.
+//! examples/pairs.yaml, for the chart and the survey, and what the examples do while all registries
+//! are away. Both are worked out on the corpus, with the module's answers. The patterns of the
+//! examples name invented registries, so each pattern is taken for `*`.
 //!
-//! `TABLES=write cargo test --profile xtask --test policy tables` writes them.
+//! `PAIRS=write cargo test --profile xtask --test policy pairs` writes the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,15 +10,15 @@ use std::path::Path;
 
 use consistent_pull_policy_promises::policy::Native;
 use consistent_pull_policy_promises::repository::survey;
-use consistent_pull_policy_survey::{AdmissionPolicy, Fate, Incident, Moment, Start, Survey};
+use consistent_pull_policy_survey::{AdmissionPolicy, Incident, Moment, Start, Survey};
 use serde_json::{Value, json};
 
 use super::admission::{AWAY, admit, selects};
 use super::corpus::requests;
 use super::{FIRST, file};
 
-/// What the tables are made of.
-struct Tables {
+/// The examples and the corpus.
+struct Examples {
     /// The policies that the API server calls.
     policies: Vec<AdmissionPolicy>,
     requests: Vec<Sample>,
@@ -31,7 +31,7 @@ struct Sample {
     selected_by: Vec<String>,
 }
 
-impl Tables {
+impl Examples {
     fn new() -> Self {
         let mut policies = super::policies();
         policies.retain(|policy| !policy.is_audit);
@@ -135,94 +135,9 @@ impl Tables {
                 "- {{a: {a}, b: {b}, why: they disagree about {conflicts} of {objects} objects}}\n"
             )
         };
-        let title = "# The examples that must not stand together. tests/examples/tables.rs writes this file.\n";
+        let title = "# The examples that must not stand together. tests/examples/pairs.rs writes this file.\n";
         title.to_owned() + &conflicts.map(line).collect::<String>()
     }
-
-    /// What becomes of the objects that a policy accepts, if there is this incident at their
-    /// creation.
-    fn counts(&self, policy: &AdmissionPolicy, at_creation: Option<&Incident>) -> Counts {
-        let policies = self.with_first(policy);
-        let mut survey = survey();
-        let mut counts = Counts::default();
-        for request in self.selected(&[policy]) {
-            let in_health = admit(&policies, request, None);
-            let outcome = admit(&policies, request, at_creation);
-            assert_eq!(
-                outcome.is_ok(),
-                in_health.is_ok(),
-                "{} rejects while a registry is away",
-                policy.name
-            );
-            if let (Ok(before), Ok(now)) = (in_health, outcome) {
-                let written = &request["object"];
-                counts.objects += 1;
-                counts.waiting += usize::from(waits(&mut survey, &now, &before));
-                counts.waiting_as_written += usize::from(waits(&mut survey, written, written));
-                counts.old += usize::from(may_run_an_old_image(&mut survey, written, &now));
-            }
-        }
-        counts
-    }
-
-    fn table_of_incidents(&self) -> String {
-        let columns = [
-            "file",
-            "objects",
-            "policy server away",
-            "wait while the registries are away",
-            "after a reboot",
-            "may run an old image",
-        ];
-        let rows = self.policies.iter().map(|policy| {
-            let is_called = policy.spec["failurePolicy"] != "Ignore";
-            let [away, reboot] = [Some(&AWAY), None].map(|incident| self.counts(policy, incident));
-            vec![
-                file(policy).to_owned(),
-                reboot.objects.to_string(),
-                if is_called {
-                    "rejected, tried again"
-                } else {
-                    "created as written"
-                }
-                .to_owned(),
-                away.told(),
-                reboot.told(),
-                away.old.max(reboot.old).to_string(),
-            ]
-        });
-        table(&columns, rows)
-    }
-}
-
-/// The objects that a policy accepts.
-#[derive(Default)]
-struct Counts {
-    objects: usize,
-    /// Those that wait while all registries are away, on a node on which the same objects ran
-    /// before: as they are stored, and as their authors wrote them.
-    waiting: usize,
-    waiting_as_written: usize,
-    /// Those in which a container may run an old image because of the policy.
-    old: usize,
-}
-
-impl Counts {
-    fn told(&self) -> String {
-        let (now, without) = (self.waiting, self.waiting_as_written);
-        if now == without {
-            now.to_string()
-        } else {
-            format!("{now} (without the file {without})")
-        }
-    }
-}
-
-/// Whether an object waits while all registries are away, on a node on which the object `before`
-/// ran.
-fn waits(survey: &mut Survey, object: &Value, before: &Value) -> bool {
-    let (_, end) = survey.start(object, before, &AWAY, &mut Native);
-    end.fate != Fate::Starts
 }
 
 /// Whether a container may run an old image of its node because of a policy: as its author wrote
@@ -241,42 +156,41 @@ fn may_run_an_old_image(survey: &mut Survey, written: &Value, now: &Value) -> bo
     !started(now, Start::Copy).is_disjoint(&current)
 }
 
-fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let title = line(&columns.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let rule = line(&vec!["---".to_owned(); columns.len()]);
-    let rows: Vec<Vec<String>> = rows.collect();
-    assert!(rows.len() > 3, "{rows:?}");
-    [title, rule]
-        .into_iter()
-        .chain(rows.iter().map(|row| line(row)))
-        .collect()
+#[test]
+fn the_file_of_pairs_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pairs.yaml");
+    let pairs = Examples::new().file_of_pairs();
+    if std::env::var("PAIRS").is_ok() {
+        fs::write(path, &pairs).expect("examples/pairs.yaml");
+    } else {
+        let written = fs::read_to_string(path).expect("examples/pairs.yaml");
+        assert!(
+            written == pairs,
+            "examples/pairs.yaml is not up to date:\n{pairs}"
+        );
+    }
 }
 
+/// No example rejects an object because registries are away. Where a container may start with an
+/// old image, the example's purpose is to use it.
 #[test]
-fn the_tables_are_up_to_date() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let readme = read("README.md");
-    let tables = Tables::new();
-    let start = "<!-- table: incidents -->\n";
-    let (before, rest) = readme.split_once(start).expect("the start of a table");
-    let (_, after) = rest
-        .split_once("\n<!-- end -->")
-        .expect("the end of a table");
-    let table = tables.table_of_incidents();
-    let readme = format!("{before}{start}{table}\n<!-- end -->{after}");
-    for (name, text) in [
-        ("README.md", readme),
-        ("pairs.yaml", tables.file_of_pairs()),
-    ] {
-        if std::env::var("TABLES").is_ok() {
-            fs::write(folder.join(name), &text).expect(name);
-        } else {
-            assert!(
-                read(name) == text,
-                "examples/{name} is not up to date:\n{text}"
-            );
+fn while_registries_are_away_no_example_rejects_and_few_use_old_images() {
+    let examples = Examples::new();
+    let mut survey = survey();
+    let mut using = BTreeSet::new();
+    for policy in &examples.policies {
+        let policies = examples.with_first(policy);
+        for request in examples.selected(&[policy]) {
+            let [health, away] =
+                [None, Some(&AWAY)].map(|incident| admit(&policies, request, incident));
+            assert_eq!(away.is_ok(), health.is_ok(), "{}", policy.name);
+            for stored in health.into_iter().chain(away) {
+                if may_run_an_old_image(&mut survey, &request["object"], &stored) {
+                    using.insert(file(policy));
+                }
+            }
         }
     }
+    let expected = ["agent-stack-k8s-fresh", "air-gapped", "always-if-available"];
+    assert_eq!(using, BTreeSet::from(expected));
 }
