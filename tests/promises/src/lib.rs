@@ -8,6 +8,7 @@
 //! | [`every_setting`] | all settings, from their schema |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
+//! | [`notation`] | the places of a Pod, as people read them |
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
@@ -28,6 +29,7 @@ pub mod generate;
 pub mod image;
 pub mod json;
 pub mod kubelet;
+pub mod notation;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
