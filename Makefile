@@ -141,7 +141,7 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(AGENT_STACK_K8S)),,%/agent-stack-k8s-controller.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
-cluster-tests: setup-packages setup-helm setup-site annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
+cluster-tests: setup-packages setup-helm setup-site annotated-policy.wasm survey-module chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
 # The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods
@@ -178,11 +178,14 @@ site: site-build ## Serve the playground on http://localhost:4173
 
 # The page runs the survey's core beside this policy's module.
 .PHONY: site-build
-site-build: setup-site annotated-policy.wasm ## Build the playground into site/dist
+site-build: setup-site annotated-policy.wasm survey-module ## Build the playground into site/dist
+	@cd site && npm run --silent build
+
+.PHONY: survey-module
+survey-module: setup-cargo
 	@mkdir -p site/generated
 	@$(CARGO) build --quiet --release --target $(WASM_TARGET) --package survey-page
 	@cp "$(TARGET_DIR)/$(WASM_TARGET)/release/survey_page.wasm" site/generated/survey.wasm
-	@cd site && npm run --silent build
 
 .PHONY: chart
 chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz

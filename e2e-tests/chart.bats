@@ -335,6 +335,7 @@ settings.imageChecks.template=null|settings.imageChecks.template is required
 settings.imageChecks.namePrefixes={a_}|'/settings/imageChecks/namePrefixes/0'
 settings.imageChecks.after={Copy}|'/settings/imageChecks/after/0'
 settings.exempt.containers={-a}|'/settings/exempt/containers/0'
+settings.exempt.containers={a,a-}|'/settings/exempt/containers/1'
 settings.images.forbidAlways={registry.test,nginx}|settings.images.forbidAlways: registry.test names a registry and no image: write registry.test/*
 example=multi-tenant --set-json settings.images.requireAlways=["registry.example.com/private/*\u007cghcr.io/acme/*"]|settings.images.requireAlways: 
 example=tekton,policyServer.image=x,settings.registry.skipImages={^registry}|settings.registry.skipImages: 

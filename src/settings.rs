@@ -114,7 +114,7 @@ pub struct Exempt {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?][a-z0-9*?-]*$")))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
 #[serde(try_from = "String", into = "String")]
 pub struct NamePattern(WildMatch);
 
@@ -131,9 +131,9 @@ impl TryFrom<String> for NamePattern {
     fn try_from(written: String) -> Result<Self, String> {
         let is_allowed =
             |byte: u8| image_checks::is_label_byte(byte) || matches!(byte, b'*' | b'?');
-        if written.starts_with('-') || !written.bytes().all(is_allowed) {
+        if written.trim_matches('-') != written || !written.bytes().all(is_allowed) {
             return Err(format!(
-                "{written} matches no container's name: it takes lower-case letters, digits, -, * and ?, and begins with no -"
+                "{written} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
             ));
         }
         Ok(Self(WildMatch::new(&written)))

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use consistent_pull_policy_promises::repository::{files, path};
+
 /// The address of the repository on GitHub.
 const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-pull-policy";
 /// The start of the addresses of the repository's files as plain text. A branch or a tag comes
@@ -12,27 +14,13 @@ const REPOSITORY: &str = "https://github.com/consistent-pull-policy/consistent-p
 const RAW: &str =
     "https://raw.githubusercontent.com/consistent-pull-policy/consistent-pull-policy/";
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// The pages of the documentation: the path of each from the root, and its text.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut pages = Vec::new();
-    for folder in ["", ".github", "docs", "examples", "site"] {
-        let Ok(entries) = fs::read_dir(root().join(folder)) else {
-            continue;
-        };
-        for entry in entries {
-            let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "md") {
-                let text = fs::read_to_string(&path).expect("a page");
-                let name = path.strip_prefix(root()).expect("below the root");
-                pages.push((name.to_owned(), text));
-            }
-        }
+    for folder in [".", ".github", "docs", "examples", "site"] {
+        let named = |(name, text)| (Path::new(folder).join(name).with_extension("md"), text);
+        pages.extend(files(folder, ".md").into_iter().map(named));
     }
-    pages.sort();
     assert!(pages.len() > 10, "{}", pages.len());
     pages
 }
@@ -85,16 +73,16 @@ fn broken(page: &Path, target: &str) -> Option<String> {
             "{target} is a file of this repository, so the link can be relative"
         ));
     }
-    let path = match target {
+    let file = match target {
         address if address.contains("://") => return None,
-        "" => root().join(page),
-        relative => root().join(page).parent()?.join(relative),
+        "" => path("").join(page),
+        relative => path("").join(page).parent()?.join(relative),
     };
-    if !path.exists() {
-        return Some(format!("there is no {}", path.display()));
+    if !file.exists() {
+        return Some(format!("there is no {}", file.display()));
     }
-    let text = (!anchor.is_empty()).then(|| fs::read_to_string(&path).expect("a page"))?;
-    (!anchors(&text).contains(anchor)).then(|| format!("{} has no #{anchor}", path.display()))
+    let text = (!anchor.is_empty()).then(|| fs::read_to_string(&file).expect("a page"))?;
+    (!anchors(&text).contains(anchor)).then(|| format!("{} has no #{anchor}", file.display()))
 }
 
 #[test]
@@ -119,13 +107,10 @@ fn each_link_leads_to_a_file_and_a_heading() {
 /// Renovate updates these versions together, and the workflows read them from these files.
 #[test]
 fn pages_and_examples_name_one_version_of_kubewarden() {
-    let examples = fs::read_dir(root().join("examples")).expect("the examples");
-    let examples = examples.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
-    let texts: Vec<String> = pages()
-        .into_iter()
-        .map(|(_, text)| text)
-        .chain(examples)
-        .collect();
+    let examples = files("examples", ".yaml").into_iter();
+    let examples = examples.map(|(_, text)| text);
+    let pages = pages().into_iter().map(|(_, text)| text);
+    let texts: Vec<String> = pages.chain(examples).collect();
     for start in ["--version ", "/policy-server:"] {
         let rests = texts.iter().flat_map(|text| text.split(start).skip(1));
         let versions: BTreeSet<&str> = rests
@@ -146,7 +131,7 @@ fn addresses_in_a_release_name_this_version() {
         for address in text.split(RAW).skip(1) {
             let (reference, file) = address.split_once('/').expect("a reference and a path");
             let file = file.split([')', ' ', '\n']).next().unwrap_or_default();
-            assert!(root().join(file).exists(), "{}: {file}", page.display());
+            assert!(path(file).exists(), "{}: {file}", page.display());
             // The README shows the pictures of the newest commit, so their addresses name a branch.
             if !file.starts_with("docs/pictures/") {
                 count += 1;

@@ -3,10 +3,8 @@
 //! prints one line for each mistake, with the setting. But if `NOT_IN_THE_FORM` has an unknown
 //! setting, the test prints only that setting.
 
-use std::fs;
-use std::path::Path;
-
 use consistent_pull_policy_promises::every_setting::{Setting, every_setting};
+use consistent_pull_policy_promises::repository::{documents, text};
 use serde_json::Value;
 
 /// The file with the table of all settings and their defaults.
@@ -20,11 +18,6 @@ const NOT_IN_THE_FORM: [(&str, &str); 1] = [("imageChecks.template", "it is a wh
 /// write this default into the settings, but would show an empty list. Without a value in the
 /// settings, this policy uses the default anyway.
 const EMPTY_IN_THE_FORM: &str = "imageChecks.namePrefixes";
-
-fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// The cells of all rows of the tables in a Markdown text.
 fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
@@ -57,8 +50,8 @@ fn fail_if_any(problems: &[String]) {
 
 #[test]
 fn the_table_has_every_setting_with_its_default() {
-    let text = read(TABLE);
-    let rows = table_rows(&text);
+    let page = text(TABLE);
+    let rows = table_rows(&page);
     let mut problems = Vec::new();
     for Setting { path, default, .. } in every_setting() {
         let name = format!("`{path}`");
@@ -80,7 +73,7 @@ fn the_table_has_every_setting_with_its_default() {
 
 #[test]
 fn the_form_has_a_question_for_every_setting() {
-    let form: Value = yaml_serde::from_str(&read("questions-ui.yml")).expect("YAML");
+    let form = documents(&text("questions-ui.yml")).remove(0);
     let questions = form["questions"].as_array().expect("questions");
     let settings = every_setting();
     let mut problems = Vec::new();

@@ -5,36 +5,15 @@ mod admission;
 mod corpus;
 mod does_it_act;
 mod jobs;
+mod pairs;
 mod switched_off;
-mod tables;
 mod without_kubewarden;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use self::admission::{Policy, conditions};
-use crate::common::{captured, settings_problems};
-use serde::Deserialize;
+use consistent_pull_policy_promises::repository::{captured, documents, files, text};
+use consistent_pull_policy_survey::AdmissionPolicy;
 use serde_json::{Value, json};
 
-fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let entries = fs::read_dir(&folder).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
-    paths.sort();
-    assert!(!paths.is_empty(), "{}", folder.display());
-    paths
-}
-
-fn documents(text: &str) -> Vec<Value> {
-    let documents = yaml_serde::Deserializer::from_str(text);
-    documents
-        .map(|document| Value::deserialize(document).expect("YAML"))
-        .collect()
-}
+use crate::common::settings_problems;
 
 /// A file in `examples/`.
 struct Example {
@@ -45,20 +24,14 @@ struct Example {
 }
 
 fn examples() -> Vec<Example> {
-    let example = |path: PathBuf| {
-        let text = fs::read_to_string(&path).expect("an example");
-        let name = path
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        Example {
+    let files = files("examples", ".yaml").into_iter();
+    files
+        .map(|(name, text)| Example {
             name,
             manifests: documents(&text),
             text,
-        }
-    };
-    files("examples", "yaml").into_iter().map(example).collect()
+        })
+        .collect()
 }
 
 fn is_policy(manifest: &Value) -> bool {
@@ -66,7 +39,7 @@ fn is_policy(manifest: &Value) -> bool {
 }
 
 /// The policies of all examples that use this policy's module: one of each file.
-fn policies() -> Vec<Policy> {
+fn policies() -> Vec<AdmissionPolicy> {
     let mut policies = Vec::new();
     for example in examples() {
         let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
@@ -78,21 +51,23 @@ fn policies() -> Vec<Policy> {
             "{} has two policies",
             example.name
         );
-        let policy = Policy::new(&example.name, manifest);
-        let expected = format!("consistent-pull-policy-{}", example.name);
-        assert_eq!(policy.name, expected);
+        let policy = AdmissionPolicy::new(manifest).expect("CEL");
+        assert_eq!(file(&policy), example.name);
         policies.push(policy);
     }
     assert!(policies.len() > 14, "{}", policies.len());
     policies
 }
 
-fn policy(name: &str) -> Policy {
+/// The name of the file with a policy.
+fn file(policy: &AdmissionPolicy) -> &str {
+    let file = policy.name.strip_prefix("consistent-pull-policy-");
+    file.expect("the start of a name")
+}
+
+fn policy(name: &str) -> AdmissionPolicy {
     let mut policies = policies().into_iter();
-    let name = format!("consistent-pull-policy-{name}");
-    policies
-        .find(|policy| policy.name == name)
-        .unwrap_or_else(|| panic!("{name}"))
+    policies.find(|policy| file(policy) == name).expect(name)
 }
 
 /// The strings in a list. The result is empty if there is no list.
@@ -101,7 +76,7 @@ fn strings(list: &Value) -> Vec<&str> {
     list.filter_map(Value::as_str).collect()
 }
 
-fn registers(policy: &Policy, resource: &str, operation: &str) -> bool {
+fn registers(policy: &AdmissionPolicy, resource: &str, operation: &str) -> bool {
     let rules = policy.spec["rules"].as_array().expect("rules");
     rules.iter().any(|rule| {
         strings(&rule["resources"]).contains(&resource)
@@ -110,18 +85,21 @@ fn registers(policy: &Policy, resource: &str, operation: &str) -> bool {
 }
 
 /// Whether the API server sends UPDATEs of Pods to the policy.
-fn registers_updates(policy: &Policy) -> bool {
+fn registers_updates(policy: &AdmissionPolicy) -> bool {
     registers(policy, "pods", "UPDATE")
 }
 
-/// Whether the API server sends no request to the policy, and only the audit scanner does.
-fn only_audits(policy: &Policy) -> bool {
-    conditions(&policy.spec).eq(["false"])
+/// The expressions of `matchConditions`.
+fn conditions(spec: &Value) -> Vec<&Value> {
+    let conditions = spec["matchConditions"].as_array().into_iter().flatten();
+    conditions
+        .map(|condition| &condition["expression"])
+        .collect()
 }
 
 #[test]
 fn each_example_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() {
-    for Policy { name, spec, .. } in policies() {
+    for AdmissionPolicy { name, spec, .. } in policies() {
         let settings = &spec["settings"];
         assert_eq!(settings_problems(&settings.to_string()), None, "{name}");
         let fixes = settings["mode"] == "Fix" && spec["rules"][0]["resources"] == json!(["pods"]);
@@ -168,10 +146,9 @@ fn the_suggested_settings_are_valid() {
 /// applies it.
 #[test]
 fn each_header_answers_the_same_questions() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for example in examples() {
         let mut manifests = example.manifests.iter().filter(|one| is_policy(one));
-        if !manifests.any(|manifest| conditions(&manifest["spec"]).all(|c| c != "false")) {
+        if !manifests.any(|manifest| conditions(&manifest["spec"]).iter().all(|c| *c != "false")) {
             continue;
         }
         let name = &example.name;
@@ -200,7 +177,7 @@ fn each_header_answers_the_same_questions() {
             );
         }
         let path = answer("Cluster test").unwrap_or_else(|| panic!("{name}: no cluster test"));
-        let test = fs::read_to_string(folder.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let test = text(path);
         let applies = test.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         assert!(
             applies.into_iter().any(|word| word == name),
@@ -210,7 +187,7 @@ fn each_header_answers_the_same_questions() {
 }
 
 /// Whether the policy selects only the Pods of one CI controller.
-fn is_for_one_controller(policy: &Policy) -> bool {
+fn is_for_one_controller(policy: &AdmissionPolicy) -> bool {
     let labels = policy.spec["objectSelector"]["matchExpressions"].as_array();
     labels.into_iter().flatten().any(|label| {
         label["operator"] == "Exists"
@@ -221,8 +198,11 @@ fn is_for_one_controller(policy: &Policy) -> bool {
 }
 
 /// Whether a condition of the policy chooses the Pods of Jobs.
-fn selects_pods_of_jobs(policy: &Policy) -> bool {
-    conditions(&policy.spec).any(|condition| condition.contains("batch.kubernetes.io/job-name"))
+fn selects_pods_of_jobs(policy: &AdmissionPolicy) -> bool {
+    let conditions = &policy.spec["matchConditions"];
+    conditions
+        .to_string()
+        .contains("batch.kubernetes.io/job-name")
 }
 
 /// Whether the settings pin digests: of all tags, or of those with `Always`.
@@ -248,7 +228,7 @@ fn uses_cached(settings: &Value) -> bool {
 fn each_example_registers_only_what_it_acts_on() {
     let pinning = policy("pin-digests");
     for policy in policies() {
-        let Policy { name, spec, .. } = &policy;
+        let AdmissionPolicy { name, spec, .. } = &policy;
         let settings = &spec["settings"];
         // A preference is no reason to see each UPDATE.
         let images = settings["images"].as_object();
@@ -262,12 +242,10 @@ fn each_example_registers_only_what_it_acts_on() {
             "{name}"
         );
         assert!(may_update || !registers_updates(&policy), "{name}");
-        let conditions_of_policy: Vec<&str> = conditions(spec).collect();
         if registers_updates(&policy) {
-            let expected: Vec<&str> = conditions(&pinning.spec).collect();
-            assert_eq!(conditions_of_policy, expected, "{name}");
-        } else if !only_audits(&policy) && !selects_pods_of_jobs(&policy) {
-            assert_eq!(conditions_of_policy, [""; 0], "{name}");
+            assert_eq!(conditions(spec), conditions(&pinning.spec), "{name}");
+        } else if !policy.is_audit && !selects_pods_of_jobs(&policy) {
+            assert!(conditions(spec).is_empty(), "{name}");
         }
     }
 }
@@ -277,7 +255,7 @@ fn each_example_registers_only_what_it_acts_on() {
 #[test]
 fn no_example_acts_on_what_the_cluster_needs_to_start() {
     for policy in policies() {
-        let Policy { name, spec, .. } = &policy;
+        let AdmissionPolicy { name, spec, .. } = &policy;
         let namespaces = &spec["namespaceSelector"];
         let left_out = &namespaces["matchExpressions"][0];
         let leaves_out = left_out["operator"] == "NotIn"
@@ -296,10 +274,8 @@ fn no_example_acts_on_what_the_cluster_needs_to_start() {
 #[test]
 fn no_example_makes_an_incident_larger() {
     for policy in policies() {
-        let Policy {
-            file, name, spec, ..
-        } = &policy;
-        if only_audits(&policy) {
+        let AdmissionPolicy { name, spec, .. } = &policy;
+        if policy.is_audit {
             assert_eq!(
                 spec["failurePolicy"], "Ignore",
                 "{name}: an audit blocks nothing"
@@ -320,7 +296,7 @@ fn no_example_makes_an_incident_larger() {
         );
         assert_eq!(
             spec["backgroundAudit"] == false,
-            !only_audits(&policy),
+            !policy.is_audit,
             "{name}: audits look up every image"
         );
         for failure in ["onDenied", "onNoAnswer"] {
@@ -329,7 +305,7 @@ fn no_example_makes_an_incident_larger() {
         let examples = examples();
         let manifests = examples
             .iter()
-            .filter(|example| example.name == *file)
+            .filter(|example| example.name == file(&policy))
             .flat_map(|e| &e.manifests);
         let mut servers = manifests.filter(|manifest| manifest["kind"] == "PolicyServer");
         let has_its_own = servers.any(|server| server["metadata"]["name"] == spec["policyServer"]);
@@ -342,7 +318,7 @@ fn no_example_makes_an_incident_larger() {
 
 /// Whether the policy is a second one: its settings have `mode: Reject` and `templates: "Off"`. The
 /// chart knows it by the same settings.
-fn is_second(policy: &Policy) -> bool {
+fn is_second(policy: &AdmissionPolicy) -> bool {
     policy.spec["settings"]["mode"] == "Reject" && policy.spec["settings"]["templates"] == "Off"
 }
 
@@ -357,7 +333,7 @@ const FIRST: [(&str, &str); 2] = [
 #[test]
 fn each_second_policy_follows_its_first_one() {
     let seconds = policies().into_iter().filter(is_second);
-    let files: Vec<String> = seconds.map(|second| second.file).collect();
+    let files: Vec<String> = seconds.map(|second| file(&second).to_owned()).collect();
     assert_eq!(files, FIRST.map(|(second, _)| second));
     for (second, first) in FIRST {
         let (first, second) = (policy(first), policy(second));
@@ -388,7 +364,7 @@ fn each_second_policy_follows_its_first_one() {
 #[test]
 fn an_example_that_pins_what_it_prefers_prefers_nothing_else() {
     let mut count = 0;
-    for Policy { name, spec, .. } in policies() {
+    for AdmissionPolicy { name, spec, .. } in policies() {
         let settings = &spec["settings"];
         let preferred = &settings["images"]["preferAlways"];
         if !preferred.is_null() {
@@ -439,7 +415,7 @@ fn check_of_agent_stack() -> Value {
 #[test]
 fn the_check_templates_keep_guaranteed_pods_guaranteed() {
     let mut count = 0;
-    for Policy { name, spec, .. } in policies() {
+    for AdmissionPolicy { name, spec, .. } in policies() {
         count += usize::from(template_keeps_guaranteed_pods(&spec["settings"], &name));
     }
     assert!(count > 1, "{count}");
@@ -479,7 +455,7 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
         "cr.l5d.io/linkerd/*",
     ];
     let mut count = 0;
-    for Policy { name, spec, .. } in policies() {
+    for AdmissionPolicy { name, spec, .. } in policies() {
         let settings = &spec["settings"];
         let coverage = &settings["imageChecks"]["coverage"];
         let checks = coverage == "Fix" || coverage == "Reject";
@@ -505,13 +481,11 @@ fn the_settings_in_the_documentation_are_valid() {
     let schema = schema.expect("a schema");
     let keys = schema["properties"].as_object().expect("properties");
     let mut count = 0;
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    for path in files("docs", "md").into_iter().chain([readme]) {
-        let text = fs::read_to_string(&path).expect("a page");
+    for (page, text) in [files("docs", ".md"), files(".", ".md")].concat() {
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default();
             let Ok(mut settings) = yaml_serde::from_str::<Value>(block) else {
-                panic!("{}: no YAML: {block}", path.display());
+                panic!("{page}: no YAML: {block}");
             };
             if settings["kind"] == "ClusterAdmissionPolicy" {
                 settings = settings["spec"]["settings"].take();
@@ -521,12 +495,11 @@ fn the_settings_in_the_documentation_are_valid() {
                 .is_some_and(|settings| settings.keys().all(|key| keys.contains_key(key)));
             if is_settings {
                 count += 1;
-                template_keeps_guaranteed_pods(&settings, &path.display().to_string());
+                template_keeps_guaranteed_pods(&settings, &page);
                 assert_eq!(
                     settings_problems(&settings.to_string()),
                     None,
-                    "{}: {block}",
-                    path.display()
+                    "{page}: {block}"
                 );
             }
         }

@@ -1,20 +1,16 @@
 //! The form of questions-ui.yml, which Rancher's UI shows.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
+use consistent_pull_policy_promises::repository::{documents, text};
 use serde_json::{Value, json};
 
 use crate::common::settings_problems;
 
-fn form() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("questions-ui.yml");
-    fs::read_to_string(path).expect("the form")
-}
+const FORM: &str = "questions-ui.yml";
 
 fn questions() -> Vec<Value> {
-    let form: Value = yaml_serde::from_str(&form()).expect("the form is YAML");
+    let form = documents(&text(FORM)).remove(0);
     form["questions"].as_array().expect("questions").clone()
 }
 
@@ -60,7 +56,7 @@ fn every_question_has_what_rancher_needs() {
 
 #[test]
 fn words_that_yaml_1_1_reads_as_booleans_are_quoted() {
-    for line in form().lines() {
+    for line in text(FORM).lines() {
         let value = line.trim_start_matches([' ', '-']).to_ascii_lowercase();
         let value = value.trim_start_matches("default: ");
         let list = value.trim_start_matches("options: [").trim_end_matches(']');

@@ -19,8 +19,6 @@ true Always none
 true Always agent-stack-k8s-volumes,always-by-digest
 ROWS
 
-setup_file() { [[ -n ${AGENT_STACK_K8S:-} ]] || skip "AGENT_STACK_K8S is not set (see the comment at the top)"; }
-
 teardown_file() {
   [[ ! -e $BATS_FILE_TMPDIR/pids ]] || xargs kill <"$BATS_FILE_TMPDIR/pids" || true
   remove_examples
@@ -94,6 +92,7 @@ burst() {
 
 # Without a pin, twelve requests for the agent's image alone can be too many: copy-agent has Always.
 @test "twelve jobs at once: none fails, no file asks the registry more often than no policy, and a pin throttles no Pod" {
+  needs AGENT_STACK_K8S
   local machine name row skip policy files run passed slowest throttled requests bad=0
   declare -A without
   use_address

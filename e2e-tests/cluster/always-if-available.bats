@@ -2,7 +2,6 @@
 # is HTTP.
 load lib
 
-setup_file() { [[ -n ${POLICY_SERVER:-} ]] || skip "the PolicyServer of the file doesn't read this test's images over HTTP"; }
 teardown_file() { remove_examples; }
 
 # warm_up NAME...: the node pulls these images by their tags, and the policy server doesn't ask for them. (It would keep
@@ -16,6 +15,7 @@ warm_up() {
 }
 
 @test "the registry has the tag: Always stays, and the Pod starts from the registry's image" {
+  needs POLICY_SERVER
   apply always-if-available
   warm_up app:v1
   image app:v1 # moves the tag
@@ -25,6 +25,7 @@ warm_up() {
 }
 
 @test "the registry refuses, or has lost the tag: a new Pod starts from the node's copy, and elsewhere it waits" {
+  needs POLICY_SERVER
   apply always-if-available
   warm_up app:v1 deleted:v1
   delete_image deleted:v1
@@ -41,6 +42,7 @@ warm_up() {
 }
 
 @test "the registry is frozen: the Pod is created as it is written, after ten seconds, and waits" {
+  needs POLICY_SERVER
   apply always-if-available
   warm_up app:v1
   touch "$RUN/frozen"
@@ -53,6 +55,7 @@ warm_up() {
 }
 
 @test "a Pod from before the outage that starts again: it waits, because its Always is stored" {
+  needs POLICY_SERVER
   apply always-if-available
   warm_up app:v1
   create pod "app stop app:v1 Always" '.spec.restartPolicy = "Always"'

@@ -8,8 +8,6 @@
 # although the node has the image. A Pod is "throttled" if one of its events says so.
 load lib
 
-setup_file() { [[ -n ${BURSTS:-} ]] || skip "BURSTS is not set (see the comment at the top)"; }
-
 teardown_file() { remove_examples; }
 
 # places KIND PULL-POLICY TAG: the places of a Job's Pod: with two containers, with a program for init containers that are
@@ -98,6 +96,7 @@ new_tag() {
 }
 
 @test "in a burst, no recommended file throttles more Pods than no policy" {
+  needs BURSTS
   local number row kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
   declare -A without
   use_address
@@ -144,6 +143,7 @@ outcome() {
 }
 
 @test "the registry is away: what starts on a node on which the same Pods ran" {
+  needs BURSTS
   local row rows kind policy files other expected found wrong=0
   mapfile -t rows <<'ROWS'
 job Always none - waits

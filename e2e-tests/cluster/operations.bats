@@ -179,7 +179,7 @@ creations() {
   run script "$upgrade"
   [[ $status != 0 && $output == *"needs --reset-then-reuse-values"* && $(state) == "$before" ]]
   script "$upgrade --reset-then-reuse-values"
-  [[ $(state '{.spec.settings.pullOnce}') == "$before false" ]]
+  [[ $(state '{.spec.settings.pullOnce}') == "${before}false" ]]
   page "Turn it on"
   page "When new settings act"
   repaired

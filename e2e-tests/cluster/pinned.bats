@@ -2,7 +2,6 @@
 # Pods at once. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
-setup_file() { [[ -n ${POLICY_SERVER:-} ]] || skip "the PolicyServers of the files don't read this test's images over HTTP"; }
 teardown_file() { remove_examples; }
 
 # starts_from POD TAG: the Pod runs the image that this tag has in the registry.
@@ -11,6 +10,7 @@ starts_from() {
 }
 
 @test "the tag moves: a Pod keeps its image when it starts again, and a new Pod gets the new one" {
+  needs POLICY_SERVER
   local example policy first
   use_address
   for row in "always-by-digest Always" "pin-digests IfNotPresent"; do
@@ -31,6 +31,7 @@ starts_from() {
 }
 
 @test "the registry is away, or has lost the tag: a pinned Pod starts again, and a new one keeps its tag and waits" {
+  needs POLICY_SERVER
   local example policy
   use_address
   for row in "always-by-digest Always" "pin-digests IfNotPresent"; do
@@ -66,6 +67,7 @@ starts_from() {
 }
 
 @test "kubectl debug" {
+  needs POLICY_SERVER
   use_address
   apply always-by-digest
   image app:v1

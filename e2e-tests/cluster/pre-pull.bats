@@ -2,7 +2,6 @@
 # `onNoAnswer: UseCached`. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
-setup_file() { [[ -n ${POLICY_SERVER:-} ]] || skip "the PolicyServer of the file doesn't read this test's images over HTTP"; }
 teardown_file() { remove_examples; }
 
 # pre_pull NAME:TAG NAME:TAG: the DaemonSet of the file with these two images.
@@ -19,6 +18,7 @@ pulled() {
 }
 
 @test "fresh while the registry is there, without a pull; and while it is away, the copy under the tag" {
+  needs POLICY_SERVER
   use_address
   apply always-by-digest '.metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached"'
   image app:v1 other:v1 pinned:v1

@@ -77,8 +77,10 @@ pub(crate) struct Field<T> {
 impl<T: PartialEq> Field<T> {
     /// The value that came in.
     pub(super) const fn new(now: T) -> Self {
-        let changed_by = None;
-        Self { now, changed_by }
+        Self {
+            now,
+            changed_by: None,
+        }
     }
 
     fn set(&mut self, now: T, before: &T, rule: Rule) {

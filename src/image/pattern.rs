@@ -86,7 +86,7 @@ pub struct Names(Vec<String>);
 impl Names {
     /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
     pub fn of(image: &Reference<'_>) -> Self {
-        let repository = image.comparable_repository();
+        let repository = image.repository();
         let official = repository
             .strip_prefix(OFFICIAL)
             .filter(|name| !name.contains('/'));
@@ -204,17 +204,8 @@ fn sample(written: &str) -> String {
 
 /// Whether a text without a slash starts like a registry, with or without a port.
 fn is_registry_alone(text: &str) -> bool {
-    let name = without_tag(text);
+    let name = text.rsplit_once(':').map_or(text, |(name, _)| name);
     !text.contains('/') && (name.contains('.') || name == "localhost" || name.starts_with('['))
-}
-
-/// A text without the tag or the port after its last colon. The colons of an address in brackets
-/// begin no port.
-fn without_tag(text: &str) -> &str {
-    match text.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains(['/', ']']) => name,
-        _ => text,
-    }
 }
 
 /// The text before the first slash, and the rest with this slash.

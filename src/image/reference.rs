@@ -4,8 +4,6 @@
 //! containerd call this function, and the API server calls it for the server default. DESIGN.md
 //! says what the parsers on crates.io lack.
 
-use std::borrow::Cow;
-
 use oci_spec::image::{Digest, DigestAlgorithm};
 
 use super::registry_host::{DOCKER_HUB, comparable, is_host, split_registry};
@@ -33,8 +31,7 @@ const TAG_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
     registry: &'a str,
-    /// Whether the repository is in Docker Hub's namespace `library/`. If so, `path` is without
-    /// the namespace.
+    /// Whether `path` leaves out Docker Hub's namespace `library/`.
     is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
@@ -165,9 +162,7 @@ impl<'a> Reference<'a> {
         }
         let (name, digest) = split_optional(rest, '@');
         let (path, tag) = split_optional(name, ':');
-        let short = path.strip_prefix(OFFICIAL_NAMESPACE);
-        let is_official = registry == DOCKER_HUB && (short.is_some() || !path.contains('/'));
-        let path = short.filter(|_| is_official).unwrap_or(path);
+        let is_official = registry == DOCKER_HUB && !path.contains('/');
         if !is_path(path) {
             let has_upper_case = path.bytes().any(|byte| byte.is_ascii_uppercase());
             return Err(if has_upper_case {
@@ -217,11 +212,7 @@ impl<'a> Reference<'a> {
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there
     /// is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(if self.digest.is_none() {
-            Some("latest")
-        } else {
-            None
-        })
+        self.tag.or(self.digest.is_none().then_some("latest"))
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
@@ -232,7 +223,7 @@ impl<'a> Reference<'a> {
     }
 
     /// The host of the registry, in the form in which hosts are compared.
-    pub fn registry(&self) -> Cow<'a, str> {
+    pub fn registry(&self) -> String {
         comparable(self.registry)
     }
 
@@ -243,14 +234,9 @@ impl<'a> Reference<'a> {
         !self.registry.contains(['.', ':']) && self.registry != "localhost"
     }
 
-    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`, with the host as it
-    /// is written.
+    /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`. Its host is in the form
+    /// in which hosts are compared.
     pub fn repository(&self) -> String {
-        self.repository_at(self.registry)
-    }
-
-    /// The normalised repository, with the host in the form in which hosts are compared.
-    pub(super) fn comparable_repository(&self) -> String {
         self.repository_at(&self.registry())
     }
 
@@ -266,12 +252,12 @@ impl<'a> Reference<'a> {
     /// A name that all spellings of this image share: the normalised repository, and the digest or
     /// else the tag.
     pub fn normalised(&self) -> String {
-        self.with_version(&self.comparable_repository())
+        self.with_version(&self.repository())
     }
 
-    /// The normalised name with the host as it is written.
-    pub(crate) fn as_written(&self) -> String {
-        self.with_version(&self.repository())
+    /// The normalised name, but with the host as it is written.
+    pub fn as_written(&self) -> String {
+        self.with_version(&self.repository_at(self.registry))
     }
 
     /// A repository with the digest of this reference, or else with its tag.

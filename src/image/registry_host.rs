@@ -1,7 +1,5 @@
 //! The hosts of registries, in the form in which this policy compares them.
 
-use std::borrow::Cow;
-
 /// The registry of a reference that names no registry.
 pub(super) const DOCKER_HUB: &str = "docker.io";
 /// An older name of Docker Hub, which references may still use.
@@ -30,22 +28,18 @@ fn looks_like_host(text: &str) -> bool {
 /// The host of a registry for comparisons: lower case, a port without leading zeros, no port 443,
 /// and `docker.io` for the names of Docker Hub. Other aliases count as written. Nodes don't use
 /// this form: they use the host as it is written.
-pub(super) fn comparable(host: &str) -> Cow<'_, str> {
-    let lower = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        Cow::Owned(host.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(host)
-    };
-    if matches!(&*lower, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
-        return Cow::Borrowed(DOCKER_HUB);
+pub(super) fn comparable(host: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    if matches!(&*host, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
+        return DOCKER_HUB.to_owned();
     }
-    let Some((name, port)) = split_port(&lower) else {
-        return lower;
+    let Some((name, port)) = split_port(&host) else {
+        return host;
     };
     match port.trim_start_matches('0') {
-        HTTPS_PORT => comparable(name).into_owned().into(),
-        "" => format!("{name}:0").into(),
-        number => format!("{name}:{number}").into(),
+        HTTPS_PORT => comparable(name),
+        "" => format!("{name}:0"),
+        number => format!("{name}:{number}"),
     }
 }
 

@@ -43,7 +43,7 @@ impl<'c> Session<'c> {
         if self.is_refused {
             return Err(fail(Cause::NotGranted));
         }
-        if self.away.contains(&*image.registry()) {
+        if self.away.contains(&image.registry()) {
             return Err(fail(Cause::Unreachable));
         }
         if self.made >= LOOKUPS_MAX {
@@ -64,7 +64,7 @@ impl<'c> Session<'c> {
         }
         self.is_refused |= failure.cause == Cause::NotGranted;
         if failure.cause == Cause::Unreachable {
-            self.away.insert(image.registry().into_owned());
+            self.away.insert(image.registry());
         }
         Err(failure)
     }

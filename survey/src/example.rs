@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use cel::{Context, Env, Program};
 use serde::Deserialize;
@@ -20,14 +20,16 @@ pub struct Example {
     /// The paragraph after `# Needs:`.
     pub needs: String,
     /// Its policy. `None` if the file uses no policy of Kubewarden.
-    pub policy: Option<Policy>,
+    pub policy: Option<AdmissionPolicy>,
     /// The name of the file whose policy sees each object first, if this is a second policy.
     pub first: Option<String>,
 }
 
 /// A `ClusterAdmissionPolicy`.
 #[derive(Debug)]
-pub struct Policy {
+pub struct AdmissionPolicy {
+    /// Its name in the cluster.
+    pub name: String,
     /// Its spec.
     pub spec: Value,
     /// Whether it only audits: the API server sends it no request.
@@ -78,7 +80,7 @@ impl Example {
             let kind = text(&document, &["kind"]);
             is_policy |= kind.ends_with("AdmissionPolicy");
             if kind == "ClusterAdmissionPolicy" {
-                policy = Some(Policy::new(document.get("spec").unwrap_or(&Value::Null))?);
+                policy = Some(AdmissionPolicy::new(&document)?);
             }
         }
         Ok(is_policy.then(|| Self {
@@ -92,7 +94,7 @@ impl Example {
 
     /// Whether its policy looks images up.
     pub fn asks_registries(&self) -> bool {
-        let settings = self.policy.as_ref().map(Policy::settings);
+        let settings = self.policy.as_ref().map(AdmissionPolicy::settings);
         let lookup = settings.map_or("", |settings| text(settings, &["registry", "lookup"]));
         !["", "Off"].contains(&lookup)
     }
@@ -140,7 +142,7 @@ fn first_of(second: &Example, examples: &[Example]) -> Option<String> {
     if text(settings, &["mode"]) != "Reject" || text(settings, &["templates"]) != "Off" {
         return None;
     }
-    let kept = |policy: &Policy| {
+    let kept = |policy: &AdmissionPolicy| {
         let mut settings = policy.settings().clone();
         for key in ["mode", "templates", "registry"] {
             settings.as_object_mut()?.remove(key);
@@ -150,23 +152,29 @@ fn first_of(second: &Example, examples: &[Example]) -> Option<String> {
         Some((settings, selectors.map(|key| policy.spec.get(key).cloned())))
     };
     let first = examples.iter().find(|example| {
-        let is_first = |first: &Policy| first.is_mutating() && kept(first) == kept(second);
+        let is_first = |first: &AdmissionPolicy| first.is_mutating() && kept(first) == kept(second);
         example.policy.as_ref().is_some_and(is_first)
     });
     first.map(|first| first.name.clone())
 }
 
-impl Policy {
-    fn new(spec: &Value) -> Result<Self, String> {
+impl AdmissionPolicy {
+    /// The policy in a manifest.
+    ///
+    /// # Errors
+    /// An expression of its `matchConditions` is no CEL.
+    pub fn new(manifest: &Value) -> Result<Self, String> {
+        let spec = manifest.get("spec").unwrap_or(&Value::Null);
         let mut conditions = Vec::new();
         for condition in list(spec, &["matchConditions"]) {
             let expression = text(condition, &["expression"]);
-            let program = Env::stdlib()
+            let program = ENV
                 .compile(expression)
                 .map_err(|error| format!("{expression}: {error}"))?;
             conditions.push((expression.to_owned(), program));
         }
         Ok(Self {
+            name: text(manifest, &["metadata", "name"]).to_owned(),
             spec: spec.clone(),
             // No request meets this condition, and the audit scanner reads no conditions.
             is_audit: conditions
@@ -196,17 +204,17 @@ impl Policy {
 
     /// Whether the API server sends the request to this policy; if it only audits, whether the audit
     /// scanner does.
-    pub(crate) fn selects(&self, asked: &Asked<'_>) -> bool {
-        let labels = at(asked.object(), &["metadata", "labels"]);
+    pub fn selects(&self, request: &AdmissionRequest<'_>) -> bool {
+        let labels = at(request.object(), &["metadata", "labels"]);
         let selector = |key| self.spec.get(key).unwrap_or(&Value::Null);
-        self.has_rule_for(asked.request)
-            && is_selected(selector("namespaceSelector"), asked.namespace)
+        self.has_rule_for(request.request)
+            && is_selected(selector("namespaceSelector"), request.namespace)
             && is_selected(selector("objectSelector"), labels.unwrap_or(&Value::Null))
             && (self.is_audit
                 || self
                     .conditions
                     .iter()
-                    .all(|(_, program)| asked.meets(program)))
+                    .all(|(_, program)| request.meets(program)))
     }
 
     fn has_rule_for(&self, request: &Value) -> bool {
@@ -232,21 +240,23 @@ impl Policy {
     }
 }
 
+/// The functions of CEL.
+static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
 /// A request, and what the conditions of policies need of it.
-pub(crate) struct Asked<'r> {
+pub struct AdmissionRequest<'r> {
     request: &'r Value,
     /// The labels of its namespace.
     namespace: &'r Value,
-    env: &'r Arc<Env>,
     context: OnceCell<Option<Context<'static, 'static>>>,
 }
 
-impl<'r> Asked<'r> {
-    pub(crate) fn new(request: &'r Value, namespace: &'r Value, env: &'r Arc<Env>) -> Self {
+impl<'r> AdmissionRequest<'r> {
+    /// A request about an object in a namespace with these labels.
+    pub fn new(request: &'r Value, namespace: &'r Value) -> Self {
         Self {
             request,
             namespace,
-            env,
             context: OnceCell::new(),
         }
     }
@@ -259,7 +269,7 @@ impl<'r> Asked<'r> {
     /// the examples have no such expression.
     fn meets(&self, condition: &Program) -> bool {
         let context = self.context.get_or_init(|| {
-            let mut context = Context::with_env(Arc::clone(self.env));
+            let mut context = Context::with_env(Arc::clone(&ENV));
             let old = self.request.get("oldObject").unwrap_or(&Value::Null);
             for (name, value) in [
                 ("request", self.request),
@@ -278,7 +288,7 @@ impl<'r> Asked<'r> {
 }
 
 /// Whether a label selector matches these labels.
-pub(crate) fn is_selected(selector: &Value, labels: &Value) -> bool {
+pub fn is_selected(selector: &Value, labels: &Value) -> bool {
     let label = |key: &str| labels.get(key).and_then(Value::as_str);
     members(selector, &["matchLabels"]).all(|(key, value)| label(key) == value.as_str())
         && list(selector, &["matchExpressions"])

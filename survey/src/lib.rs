@@ -43,12 +43,12 @@ mod report;
 mod survey;
 
 pub use self::controller::first_pod;
-pub use self::example::{Example, Pair};
+pub use self::example::{AdmissionPolicy, AdmissionRequest, Example, Pair, is_selected};
 pub use self::incident::{End, Fate, Incident, Moment, Registries, Start, Step, What};
 pub use self::json::{from_yaml, to_yaml};
 pub use self::object::Entry;
 pub use self::plan::{Choice, Namespaces, Release};
-pub use self::policy::Policy;
+pub use self::policy::{Policy, answer_during};
 pub use self::read::COMMAND;
 pub use self::report::{Answer, Ends, Line, RegistryLine, Report};
 pub use self::survey::{Detail, Effect, Outcome, Question, Row, Survey};

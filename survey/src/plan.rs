@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::example::{Example, Policy};
+use crate::example::{AdmissionPolicy, Example};
 
 /// What a person chooses for the releases of the chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -85,7 +85,7 @@ impl Choice {
     /// The settings of a policy with the chosen registries in place of invented ones. A list of
     /// images that have to be pulled with `Always` gets no public registry: it would make every Pod
     /// with their images wait.
-    pub(crate) fn settings(&self, policy: &Policy) -> Value {
+    pub(crate) fn settings(&self, policy: &AdmissionPolicy) -> Value {
         let mut settings = policy.settings().clone();
         for section in ["images", "registry"] {
             let lists = settings.get_mut(section).and_then(Value::as_object_mut);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::incident::Registries;
+use crate::incident::{Incident, Registries};
 use crate::json::{list, text};
 
 /// Something that answers as this policy's module does.
@@ -15,6 +15,25 @@ pub trait Policy {
     /// # Errors
     /// There is no answer, because the module failed.
     fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String>;
+}
+
+/// The answer to a request while an incident takes registries away. Without one, all answer.
+///
+/// # Errors
+/// There is no answer, because the module failed.
+pub fn answer_during(
+    request: &Value,
+    settings: &Value,
+    incident: Option<Incident>,
+    policy: &mut dyn Policy,
+) -> Result<Value, String> {
+    let payload = json!({"request": request, "settings": settings});
+    let mut registries = Registries {
+        incident,
+        asked: Vec::new(),
+    };
+    let answer = policy.validate(&payload.to_string(), &mut registries)?;
+    serde_json::from_slice(&answer).map_err(|error| error.to_string())
 }
 
 /// What this policy says about an object.

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cel::Env;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Workload};
-use crate::example::{Asked, Example, Pair, Policy as ExamplePolicy, examples};
+use crate::example::{AdmissionPolicy, AdmissionRequest, Example, Pair, examples};
 use crate::incident::{End, Incident, Moment, Registries, Step, copies, end_of, steps};
 use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
 use crate::plan::Choice;
@@ -39,7 +37,6 @@ pub struct Survey {
     settings: Vec<String>,
     reader: Reader,
     names: Names,
-    env: Arc<Env>,
 }
 
 /// What the survey says about a workload.
@@ -144,7 +141,7 @@ impl Survey {
             .iter()
             .filter_map(|example| example.policy.as_ref());
         let compared = policies
-            .flat_map(ExamplePolicy::compared_labels)
+            .flat_map(AdmissionPolicy::compared_labels)
             .map(str::to_owned);
         let cluster = Cluster::new(compared.collect());
         let mut survey = Self {
@@ -157,7 +154,6 @@ impl Survey {
             settings: Vec::new(),
             reader: Reader::default(),
             names: Names::default(),
-            env: Arc::new(Env::stdlib()),
         };
         survey.ask(Question::default());
         Ok(survey)
@@ -311,14 +307,14 @@ impl Survey {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let labels = self.cluster.namespaces.labels(namespace);
-        let asked = Asked::new(&request, &labels, &self.env);
+        let admission = AdmissionRequest::new(&request, &labels);
         let is_chosen = self.question.choice.has(namespace);
         let selects = |example: &Example| {
             is_chosen
                 && example
                     .policy
                     .as_ref()
-                    .is_some_and(|policy| policy.selects(&asked))
+                    .is_some_and(|policy| policy.selects(&admission))
         };
         Some(Sent {
             selected: self.examples.iter().map(selects).collect(),
@@ -469,26 +465,6 @@ impl Survey {
         let incidents = self.question.incident.each(&images).into_iter();
         let worst = incidents.max_by_key(|incident| self.end(incident, pod, earlier, policy).fate);
         worst.unwrap_or_default()
-    }
-
-    /// The answer to a request while an incident takes registries away. Without one, all answer.
-    ///
-    /// # Errors
-    /// There is no answer, because the module failed.
-    pub fn answer_during(
-        &self,
-        request: &Value,
-        settings: &Value,
-        incident: Option<Incident>,
-        policy: &mut dyn Policy,
-    ) -> Result<Value, String> {
-        let payload = serde_json::json!({"request": request, "settings": settings});
-        let mut registries = Registries {
-            incident,
-            asked: Vec::new(),
-        };
-        let answer = policy.validate(&payload.to_string(), &mut registries)?;
-        serde_json::from_slice(&answer).map_err(|error| error.to_string())
     }
 
     /// The requests that create the objects in a text, with the server defaults.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use consistent_pull_policy_survey::{Outcome, Survey, first_pod};
+use consistent_pull_policy_promises::policy::Native;
+use consistent_pull_policy_promises::repository::captured;
+use consistent_pull_policy_survey::{Outcome, Survey, answer_during, first_pod};
 use serde_json::{Value, json};
 
-use crate::{captured, corpus, surveyed};
+use crate::{corpus, surveyed};
 
 /// What this policy and selectors read of a Pod, without the names that a cluster generates.
 fn read_of(pod: &Value) -> Value {
@@ -49,10 +51,14 @@ fn the_pod_of_a_workload_is_the_one_that_its_controller_created() {
             "agent-stack-0.47-real-step-image-pod-create",
         ),
     ] {
-        let made = first_pod(&captured(workload)).expect(workload);
-        assert_eq!(read_of(&made), read_of(&captured(pod)), "{workload}");
+        let made = first_pod(&captured(workload)["object"]).expect(workload);
+        assert_eq!(
+            read_of(&made),
+            read_of(&captured(pod)["object"]),
+            "{workload}"
+        );
     }
-    assert_eq!(first_pod(&captured("pod-create")), None);
+    assert_eq!(first_pod(&captured("pod-create")["object"]), None);
 }
 
 /// The rows without what a name tells.
@@ -91,16 +97,10 @@ fn a_cluster_with_repaired_pods_gets_the_same_rows() {
         let mut objects = String::new();
         for row in 0..survey.rows().len() {
             let detail = survey
-                .detail(row, &example.name, &mut crate::Native)
+                .detail(row, &example.name, &mut Native)
                 .expect("a detail");
-            let payload =
-                json!({"request": detail.request, "settings": detail.settings}).to_string();
-            let answer = consistent_pull_policy_survey::Policy::validate(
-                &mut crate::Native,
-                &payload,
-                &mut consistent_pull_policy_survey::Registries::default(),
-            );
-            let answer: Value = serde_json::from_slice(&answer.expect("an answer")).expect("JSON");
+            let answer = answer_during(&detail.request, &detail.settings, None, &mut Native);
+            let answer = answer.expect("an answer");
             let object = match &answer["mutated_object"] {
                 Value::Null => detail.request["object"].clone(),
                 object => {

@@ -1,4 +1,4 @@
-//! Helpers that the tests share: the answers of this policy, and the captured reviews.
+//! Helpers that the tests share: the answers of this policy.
 
 use std::sync::Arc;
 
@@ -24,16 +24,4 @@ pub(crate) fn settings_problems(settings: &str) -> Option<String> {
         Some(true) => None,
         _ => Some(answer["message"].as_str().expect("a message").to_owned()),
     }
-}
-
-/// The request of an `AdmissionReview` that an API server has sent, by its file in
-/// `test_data/reviews`.
-pub(crate) fn captured(name: &str) -> Value {
-    let path = format!(
-        "{}/test_data/reviews/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut review: Value = serde_json::from_str(&text).expect("a captured review is JSON");
-    review["request"].take()
 }

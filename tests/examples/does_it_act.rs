@@ -1,64 +1,43 @@
 //! The objects in `examples/pods`: an operator sends them to an API server, and sees from the
 //! answer whether a policy acts.
 
-use std::fs;
-use std::path::Path;
-
-use consistent_pull_policy_promises::corpus::{create_request, fill_in_defaults};
+use consistent_pull_policy_promises::policy::Native;
+use consistent_pull_policy_promises::repository::{survey, text};
+use consistent_pull_policy_survey::AdmissionPolicy;
 use serde_json::{Value, json};
 
-use super::admission::{Policy, Registries, admit};
-use super::{documents, is_second, only_audits, policies};
-
-/// The request that creates the object of a policy.
-fn request(policy: &Policy) -> Value {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/pods/{}.yaml", policy.file));
-    let text =
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut object = documents(&text).remove(0);
-    if object["kind"] == "Pod" {
-        fill_in_defaults(&mut object);
-    }
-    let mut request = create_request(&object);
-    if object["kind"] == "Job" {
-        request["kind"] = json!({"group": "batch", "version": "v1", "kind": "Job"});
-        request["resource"] = json!({"group": "batch", "version": "v1", "resource": "jobs"});
-    }
-    request
-}
+use super::admission::{AWAY, admit, selects};
+use super::{file, is_second, policies};
 
 /// The policies that an API server calls, with their requests. A second policy only looks at what
 /// the first one returned.
-pub(super) fn requests() -> Vec<(Policy, Value)> {
-    let called = policies()
-        .into_iter()
-        .filter(|policy| !only_audits(policy) && !is_second(policy));
-    called
-        .map(|policy| (request(&policy), policy))
-        .map(|(request, policy)| (policy, request))
-        .collect()
+pub(super) fn requests() -> Vec<(AdmissionPolicy, Value)> {
+    let mut survey = survey();
+    let mut requests = Vec::new();
+    for policy in policies() {
+        if !policy.is_audit && !is_second(&policy) {
+            let object = text(&format!("examples/pods/{}.yaml", file(&policy)));
+            let mut created = survey.requests(&object, &mut Native).expect("an object");
+            requests.push((policy, created.remove(0)));
+        }
+    }
+    requests
 }
 
-/// No registry is asked, so the answer is the same in every cluster.
 #[test]
 fn each_policy_that_is_called_repairs_or_rejects_its_object() {
     let requests = requests();
     assert!(requests.len() > 8, "{}", requests.len());
     for (policy, request) in requests {
-        assert!(policy.selects(&request), "{}", policy.name);
-        let outcome = admit(&[&policy], &request, Registries::Down);
-        assert!(
-            outcome.is_err() || outcome != Ok(request["object"].clone()),
-            "{}: {outcome:?}",
-            policy.name
-        );
-        assert_eq!(
-            outcome,
-            admit(&[&policy], &request, Registries::Up),
-            "{}",
-            policy.name
-        );
+        assert!(selects(&policy, &request), "{}", policy.name);
+        for incident in [None, Some(&AWAY)] {
+            let outcome = admit(&[&policy], &request, incident);
+            assert!(
+                outcome.is_err() || outcome != Ok(request["object"].clone()),
+                "{}: {outcome:?}",
+                policy.name
+            );
+        }
     }
 }
 
@@ -66,7 +45,7 @@ fn each_policy_that_is_called_repairs_or_rejects_its_object() {
 #[test]
 fn each_object_and_what_becomes_of_it_satisfies_restricted() {
     for (policy, request) in requests() {
-        let repaired = admit(&[&policy], &request, Registries::Down).ok();
+        let repaired = admit(&[&policy], &request, Some(&AWAY)).ok();
         for object in [request["object"].clone()].into_iter().chain(repaired) {
             let spec = object["spec"]
                 .pointer("/template/spec")

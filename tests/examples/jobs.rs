@@ -1,13 +1,12 @@
 //! jobs.yaml: which Pods, Jobs and `CronJobs` it selects, what it does without lookups, and the files
 //! beside it that are no policies.
 
-use std::fs;
-use std::path::Path;
-
+use consistent_pull_policy_promises::repository::{documents, text};
+use consistent_pull_policy_survey::{AdmissionPolicy, is_selected};
 use serde_json::{Value, json};
 
-use super::admission::{Policy, Registries, admit, is_selected};
-use super::{corpus, documents, is_for_one_controller, pins, policies, policy};
+use super::admission::{admit, selects};
+use super::{corpus, is_for_one_controller, pins, policies, policy};
 
 /// The request that creates an object with these labels.
 fn create(resource: &str, labels: &Value) -> Value {
@@ -31,7 +30,7 @@ fn it_selects_the_jobs_that_nobody_watches_and_their_pods() {
         ("pods", &json!({}), false),
     ] {
         let request = create(resource, labels);
-        assert_eq!(policy.selects(&request), is_selected, "{request}");
+        assert_eq!(selects(&policy, &request), is_selected, "{request}");
     }
     for (label, value) in [
         ("buildkite.com/job-uuid", "x"),
@@ -44,7 +43,7 @@ fn it_selects_the_jobs_that_nobody_watches_and_their_pods() {
         labels[label] = json!(value);
         for resource in ["pods", "jobs", "cronjobs"] {
             assert!(
-                !policy.selects(&create(resource, &labels)),
+                !selects(&policy, &create(resource, &labels)),
                 "{resource} {label}"
             );
         }
@@ -64,10 +63,10 @@ fn without_lookups_its_pods_get_the_same_checks_and_no_digest() {
     });
     let mut repaired = 0;
     for request in corpus::requests() {
-        if request["resource"]["resource"] != "pods" || !without_lookups.selects(&request) {
+        if request["resource"]["resource"] != "pods" || !selects(&without_lookups, &request) {
             continue;
         }
-        let outcome = |policy: &Policy| admit(&[policy], &request, Registries::Up);
+        let outcome = |policy: &AdmissionPolicy| admit(&[policy], &request, None);
         let expected = outcome(&checks_alone);
         assert_eq!(outcome(&without_lookups), expected);
         repaired += usize::from(expected.is_ok_and(|pod| pod != request["object"]));
@@ -76,8 +75,7 @@ fn without_lookups_its_pods_get_the_same_checks_and_no_digest() {
 }
 
 fn file(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.yaml"));
-    documents(&fs::read_to_string(path).expect(name)).remove(0)
+    documents(&text(&format!("examples/{name}.yaml"))).remove(0)
 }
 
 /// A node that pulls by digest lacks the tag, for which pre-pull.yaml is.

@@ -1,10 +1,11 @@
 //! The label `consistent-pull-policy/off`, which switches the examples off: on a namespace, or on
 //! an object.
 
+use consistent_pull_policy_survey::{AdmissionRequest, is_selected};
 use serde_json::{Value, json};
 
-use super::admission::is_selected;
-use super::{does_it_act, examples, is_second, only_audits, policies};
+use super::admission::selects;
+use super::{does_it_act, examples, is_second, policies};
 
 const LABEL: &str = "consistent-pull-policy/off";
 
@@ -24,12 +25,10 @@ fn is_guard(settings: &Value) -> bool {
 fn the_label_on_a_namespace_switches_off_all_policies_that_are_called() {
     for (policy, request) in does_it_act::requests() {
         let namespace = json!({"kubernetes.io/metadata.name": "default"});
-        assert!(policy.selects_in(&namespace, &request), "{}", policy.name);
-        assert!(
-            !policy.selects_in(&with_label(&namespace), &request),
-            "{}",
-            policy.name
-        );
+        for (namespace, is_off) in [(with_label(&namespace), true), (namespace, false)] {
+            let request = AdmissionRequest::new(&request, &namespace);
+            assert_ne!(policy.selects(&request), is_off, "{}", policy.name);
+        }
     }
 }
 
@@ -41,7 +40,7 @@ fn the_label_on_an_object_switches_off_all_policies_that_are_called_but_guards()
         guards += usize::from(is_guard);
         request["object"]["metadata"]["labels"] =
             with_label(&request["object"]["metadata"]["labels"]);
-        assert_eq!(policy.selects(&request), is_guard, "{}", policy.name);
+        assert_eq!(selects(&policy, &request), is_guard, "{}", policy.name);
     }
     assert!(guards > 0);
 }
@@ -50,10 +49,7 @@ fn the_label_on_an_object_switches_off_all_policies_that_are_called_but_guards()
 #[test]
 fn no_label_switches_off_an_audit() {
     let policies = policies();
-    let mut audits = policies
-        .iter()
-        .filter(|policy| only_audits(policy))
-        .peekable();
+    let mut audits = policies.iter().filter(|policy| policy.is_audit).peekable();
     assert!(audits.peek().is_some());
     for policy in audits {
         assert!(!policy.spec.to_string().contains(LABEL), "{}", policy.name);

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use cel::common::types::{CelMap, CelMapKey, Type};
 use cel::common::value::{CowVal, Val};
 use cel::{Context, Env, ExecutionError, StructType};
+use consistent_pull_policy_promises::repository::all_captured;
 use serde_json::{Value, json};
-
-use super::files;
 
 /// The types of the messages that the expressions make.
 const MESSAGES: [&str; 6] = [
@@ -134,11 +133,7 @@ struct Counts {
 fn the_policy_without_kubewarden_repairs_captured_pods() {
     let spec = spec();
     let mut counts = Counts::default();
-    let paths = files("test_data/reviews", "json");
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("a review");
-        let review: Value = serde_json::from_str(&text).expect("a review is JSON");
-        let request = &review["request"];
+    for (name, request) in all_captured() {
         let pod = &request["object"];
         // Audits name no user, and the API server evaluates no policy for them.
         let is_audit = request["userInfo"]["username"].is_null();
@@ -147,11 +142,11 @@ fn the_policy_without_kubewarden_repairs_captured_pods() {
         }
         // The controller labels its Pods.
         let is_of_agent_stack = !pod["metadata"]["labels"]["buildkite.com/job-uuid"].is_null();
-        assert_eq!(is_selected(&spec, pod), is_of_agent_stack, "{path:?}");
+        assert_eq!(is_selected(&spec, pod), is_of_agent_stack, "{name}");
         if is_of_agent_stack {
             let after = mutated(&spec, pod);
-            assert_eq!(mutated(&spec, &after), after, "{path:?}: a second time");
-            assert_eq!(expected(pod, &mut counts), after, "{path:?}");
+            assert_eq!(mutated(&spec, &after), after, "{name}: a second time");
+            assert_eq!(expected(pod, &mut counts), after, "{name}");
         }
     }
     assert!(

@@ -4,15 +4,16 @@ use std::fs;
 
 use anyhow::{Context, Result, anyhow};
 use consistent_pull_policy_promises::events::Event;
-use consistent_pull_policy_promises::generate;
 use consistent_pull_policy_promises::policy::Policy;
 use consistent_pull_policy_promises::promises::broken_promises;
+use consistent_pull_policy_promises::repository::path;
+use consistent_pull_policy_promises::{generate, notation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::notation::{get, lengthened, places_of_spec, set, spec_of_places, text};
+use crate::notation::{get, lengthened, set, spec_of_places, text};
 use crate::registry::Registries;
-use crate::row::{Edits, Given, Row, merged, path};
+use crate::row::{Edits, Given, Row, merged};
 
 /// A request of a row, with the settings and the registries.
 #[derive(Clone, Debug)]
@@ -224,5 +225,5 @@ fn path_to_spec(kind: &str) -> &'static str {
 /// The places of an object, as rows write them.
 pub(crate) fn places(request: &Value, object: &Value) -> Vec<String> {
     let spec = get(object, path_to_spec(text(&request["kind"]["kind"])));
-    spec.map(places_of_spec).unwrap_or_default()
+    spec.map(notation::places).unwrap_or_default()
 }

@@ -92,47 +92,6 @@ fn push(object: &mut Value, key: &str, element: Value) {
     }
 }
 
-/// The places of a Pod spec, as rows write them.
-pub(crate) fn places_of_spec(spec: &Value) -> Vec<String> {
-    let mut places = Vec::new();
-    for list in CONTAINERS.iter().chain(&["volumes"]) {
-        for entry in spec[list].as_array().into_iter().flatten() {
-            let is_sidecar = entry["restartPolicy"] == "Always";
-            let image = &entry["image"];
-            let (kind, image, policy) = match *list {
-                "initContainers" if is_sidecar => ("sidecar", image, &entry["imagePullPolicy"]),
-                "initContainers" => ("init", image, &entry["imagePullPolicy"]),
-                "containers" => ("app", image, &entry["imagePullPolicy"]),
-                "ephemeralContainers" => ("ephemeral", image, &entry["imagePullPolicy"]),
-                _ if image.is_object() => ("volume", &image["reference"], &image["pullPolicy"]),
-                _ => continue,
-            };
-            let mut words = vec![kind];
-            words.extend([&entry["name"], image, policy].map(text));
-            words.retain(|word| !word.is_empty());
-            if kind == "volume" {
-                words.extend(carriers(spec, &entry["name"]));
-            }
-            places.push(words.join(" "));
-        }
-    }
-    places
-}
-
-/// The containers that mount a volume, after the word `on`.
-fn carriers<'a>(spec: &'a Value, volume: &Value) -> Vec<&'a str> {
-    let containers = CONTAINERS
-        .iter()
-        .filter_map(|list| spec[list].as_array())
-        .flatten();
-    let carriers = containers.filter(|one| get(&one["volumeMounts"], text(volume)).is_some());
-    let mut words: Vec<&str> = carriers.map(|carrier| text(&carrier["name"])).collect();
-    if !words.is_empty() {
-        words.insert(0, "on");
-    }
-    words
-}
-
 /// A text, or an empty one in place of another value.
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()

@@ -2,10 +2,9 @@
 //! mean.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use consistent_pull_policy_promises::repository::{files, path};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -89,13 +88,6 @@ const KEYS: [&str; 23] = [
     "invalid",
 ];
 
-/// A path from the root of the repository.
-pub(crate) fn path(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
-}
-
 impl Row {
     /// The name of the row's file, without the folder.
     #[must_use]
@@ -130,17 +122,13 @@ impl Row {
 /// # Errors
 /// If a file is no stream of tables, or if a row has an unknown key.
 pub fn rows() -> Result<Vec<Row>> {
-    let files = fs::read_dir(path("e2e-tests/rows")).context("cannot read e2e-tests/rows")?;
-    let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|end| end == "yaml"));
-    files.sort();
-    let rows: Result<Vec<Vec<Row>>> = files.iter().map(|file| read(file)).collect();
+    let files = files("e2e-tests/rows", ".yaml");
+    let rows: Result<Vec<Vec<Row>>> = files.iter().map(|(name, text)| read(name, text)).collect();
     Ok(rows?.concat())
 }
 
-fn read(file: &Path) -> Result<Vec<Row>> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+fn read(name: &str, text: &str) -> Result<Vec<Row>> {
+    let name = format!("{name}.yaml");
     // YAML's reader tells no lines. Each row begins with `- ` at the start of a line, and no other
     // line does.
     let starts = text
@@ -149,7 +137,7 @@ fn read(file: &Path) -> Result<Vec<Row>> {
         .filter(|(line, _)| line.starts_with("- "));
     let mut places = starts.map(|(_, number)| format!("e2e-tests/rows/{name}:{number}"));
     let mut rows = Vec::new();
-    for document in yaml_serde::Deserializer::from_str(&text) {
+    for document in yaml_serde::Deserializer::from_str(text) {
         let table = Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
         let mut table = written_out(&table);
         let Value::Array(list) = table["rows"].take() else {

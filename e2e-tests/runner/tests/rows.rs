@@ -1,9 +1,8 @@
 //! Runs the rows on this policy's crate, and checks the rows themselves.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
+use consistent_pull_policy_promises::repository::all_captured;
 use consistent_pull_policy_rows::{Host, Native, rows};
 
 #[test]
@@ -62,11 +61,7 @@ fn each_sentence_is_quoted_whole_in_one_row() {
 fn each_captured_review_has_a_row() {
     let rows = rows().expect("the rows");
     let reviews: BTreeSet<&str> = rows.iter().flat_map(|row| row.reviews()).collect();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test_data/reviews");
-    for file in fs::read_dir(folder).expect("the reviews") {
-        let file = file.expect("a file").file_name();
-        let name = file.to_string_lossy();
-        let name = name.trim_end_matches(".json");
-        assert!(reviews.contains(name), "no row has {name}");
+    for (name, _) in all_captured() {
+        assert!(reviews.contains(&*name), "no row has {name}");
     }
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::mem::take;
 
 use consistent_pull_policy_survey::{
-    Moment, Policy, Question, Registries, Survey, from_yaml, to_yaml,
+    Moment, Policy, Question, Registries, Survey, answer_during, from_yaml, to_yaml,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ fn answer(call: Call) -> Result<Value, String> {
             }
             Call::Start { request, settings } => start(survey, &request, settings.as_ref()),
             Call::Validate { request, settings } => {
-                survey.answer_during(&request, &settings, None, &mut Module)
+                answer_during(&request, &settings, None, &mut Module)
             }
             Call::Settings { text } => match from_yaml(&text)? {
                 Value::Null => Ok(json!({})),
@@ -159,22 +159,22 @@ fn settings_of(manifest: &str) -> String {
 /// pulled before the incident.
 fn start(survey: &mut Survey, request: &Value, settings: Option<&Value>) -> Result<Value, String> {
     let object = request.get("object").unwrap_or(&Value::Null);
-    let returned = |survey: &Survey, incident| -> Result<Option<Value>, String> {
+    let returned = |incident| -> Result<Option<Value>, String> {
         let Some(settings) = settings else {
             return Ok(Some(object.clone()));
         };
-        let answer = survey.answer_during(request, settings, incident, &mut Module)?;
+        let answer = answer_during(request, settings, incident, &mut Module)?;
         let is_accepted = answer.get("accepted") == Some(&true.into());
         let changed = answer.get("mutated_object").filter(|it| !it.is_null());
         Ok(is_accepted.then(|| changed.unwrap_or(object).clone()))
     };
-    let Some(healthy) = returned(survey, None)? else {
+    let Some(healthy) = returned(None)? else {
         return Ok(json!({"steps": [], "end": {"fate": "rejected", "isOld": false}}));
     };
     let incident = survey.worst(&healthy, &healthy, &mut Module);
     let is_from_before = incident.moment == Moment::Reboot;
     let during = (!is_from_before).then(|| incident.clone());
-    let Some(pod) = returned(survey, during)? else {
+    let Some(pod) = returned(during)? else {
         return Ok(
             json!({"incident": incident.words(), "steps": [], "end": {"fate": "rejected", "isOld": false}}),
         );

@@ -7,54 +7,19 @@
 //! in `test_data/reviews/` belong to the corpus too. These reviews were captured from real
 //! requests.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::image::PullPolicy;
 use crate::json::{elements_mut, text};
+use crate::repository::{all_captured, documents, files};
 
 /// One Pod or workload of the corpus.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The name of the sample's file.
+    /// The name of the sample's file, without its extension.
     pub file: String,
     /// The admission request that creates the object, in the form that a webhook gets.
     pub request: Value,
-}
-
-/// Returns the name and the text of each file with this extension in a folder, sorted by name.
-fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(folder);
-    let entries = std::fs::read_dir(folder).expect("a folder of the repository");
-    let mut files: Vec<(String, String)> = entries
-        .map(|entry| entry.expect("an entry of a folder").path())
-        .filter(|path| path.extension().is_some_and(|found| found == extension))
-        .map(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let text = std::fs::read_to_string(&path).expect("a readable file");
-            (name.into_owned(), text)
-        })
-        .collect();
-    files.sort();
-    files
-}
-
-/// Returns the name and the content of each YAML file in a folder.
-fn yaml_files(folder: &str) -> Vec<(String, Value)> {
-    let files = files(folder, "yaml").into_iter();
-    files
-        .map(|(name, text)| {
-            let value = yaml(&name, &text);
-            (name, value)
-        })
-        .collect()
-}
-
-fn yaml(name: &str, text: &str) -> Value {
-    yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Returns the name and the Pod of each file in `test_data/pods/`. The API server's defaults are
@@ -64,7 +29,10 @@ fn yaml(name: &str, text: &str) -> Value {
 /// If a file can't be read.
 #[must_use]
 pub fn manifests() -> Vec<(String, Value)> {
-    yaml_files("test_data/pods")
+    let files = files("test_data/pods", ".yaml").into_iter();
+    files
+        .map(|(name, text)| (name, documents(&text).remove(0)))
+        .collect()
 }
 
 /// Returns the whole corpus: the Pods of `test_data/pods/`, and the captured reviews of
@@ -82,13 +50,9 @@ pub fn samples() -> Vec<Sample> {
             Sample { file, request }
         })
         .collect();
-    for (file, text) in files("test_data/reviews", "json") {
-        if file.starts_with("agent-stack-0.47-") {
-            let mut review = yaml(&file, &text);
-            let request = review["request"].take();
-            samples.push(Sample { file, request });
-        }
-    }
+    let reviews = all_captured().into_iter();
+    let of_agent_stack = reviews.filter(|(name, _)| name.starts_with("agent-stack-0.47-"));
+    samples.extend(of_agent_stack.map(|(file, request)| Sample { file, request }));
     samples
 }
 
@@ -99,12 +63,11 @@ pub fn samples() -> Vec<Sample> {
 #[must_use]
 pub fn examples() -> Vec<(String, Value)> {
     let mut examples = Vec::new();
-    let files = files("examples", "yaml").into_iter();
-    for (name, text) in files.filter(|(name, _)| name != "pairs.yaml") {
-        for document in text.split("\n---\n") {
-            let settings = yaml(&name, document)["spec"]["settings"].take();
+    for (name, text) in files("examples", ".yaml") {
+        for document in documents(&text) {
+            let settings = &document["spec"]["settings"];
             if settings.is_object() {
-                examples.push((name.clone(), settings));
+                examples.push((name.clone(), settings.clone()));
             }
         }
     }

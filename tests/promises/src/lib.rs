@@ -8,9 +8,11 @@
 //! | [`every_setting`] | all settings, from their schema |
 //! | [`corpus`] | Pods like those of well-known controllers |
 //! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
+//! | [`notation`] | the places of a Pod, as people read them |
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
 //! | [`random`] | tries one random case |
+//! | [`repository`] | the files of this repository, for the tests of all crates |
 //! | [`small_pods`] | all small Pods |
 //! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
@@ -27,10 +29,12 @@ pub mod generate;
 pub mod image;
 pub mod json;
 pub mod kubelet;
+pub mod notation;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
 pub mod random;
+pub mod repository;
 mod requests;
 mod settings;
 pub mod small_pods;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consistent_pull_policy::{lookup, validate};
+use consistent_pull_policy_survey::{self as survey, Registries};
 use serde_json::{Value, json};
 
 use crate::answers::MANIFEST_DIGEST;
@@ -50,6 +51,21 @@ impl Policy for Native {
 
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
         validate::validate_settings(settings).map_err(|error| error.to_string())
+    }
+}
+
+struct Lookups<'r>(&'r mut Registries);
+
+impl lookup::Client for Lookups<'_> {
+    fn digest(&mut self, image: &str) -> Result<String, String> {
+        self.0.digest(image)
+    }
+}
+
+impl survey::Policy for Native {
+    fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String> {
+        let answer = validate::validate(payload.as_bytes(), &mut Lookups(registries));
+        answer.map_err(|error| error.to_string())
     }
 }
 

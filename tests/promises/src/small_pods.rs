@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::answers::Answers;
 use crate::corpus::create_request;
 use crate::generate::Case;
-use crate::json::list_mut;
+use crate::json::{list_mut, text};
+use crate::notation::places;
 use crate::policy::Policy;
 use crate::promises::broken_starts;
 
@@ -318,46 +319,13 @@ impl SmallPod {
     }
 }
 
-/// The places of a Pod in the notation of the rows.
+/// The places of a Pod, and its restart policy.
 #[must_use]
 pub fn notation(pod: &Value) -> String {
-    let mut places = Vec::new();
-    let spec = &pod["spec"];
-    let text = crate::json::text;
-    for (list, kind) in [("initContainers", "init"), ("containers", "app")] {
-        for container in crate::json::elements(spec, list) {
-            let is_sidecar = container["restartPolicy"] == "Always";
-            let words = [
-                if is_sidecar { "sidecar" } else { kind },
-                text(&container["name"]),
-                text(&container["image"]),
-                text(&container["imagePullPolicy"]),
-            ];
-            places.push(words.join(" "));
-        }
-    }
-    for volume in crate::json::elements(spec, "volumes")
-        .iter()
-        .filter(|one| one["image"].is_object())
-    {
-        let name = text(&volume["name"]);
-        let containers = crate::json::all_of(spec, &crate::json::CONTAINER_LISTS);
-        let mounting = containers.filter(|container| {
-            let mut mounts = crate::json::elements(container, "volumeMounts").iter();
-            mounts.any(|mount| mount["name"] == volume["name"])
-        });
-        let mounting: Vec<&str> = mounting.map(|container| text(&container["name"])).collect();
-        let [image, policy] = ["reference", "pullPolicy"].map(|key| text(&volume["image"][key]));
-        let on = if mounting.is_empty() { "" } else { " on " };
-        places.push(format!(
-            "volume {name} {image} {policy}{on}{}",
-            mounting.join(" ")
-        ));
-    }
     format!(
         "{}; restartPolicy {}",
-        places.join(", "),
-        text(&spec["restartPolicy"])
+        places(&pod["spec"]).join(", "),
+        text(&pod["spec"]["restartPolicy"])
     )
 }
 
