@@ -180,8 +180,8 @@ agent-stack-k8s|settings.imageChecks.template.resources.limits.cpu=1,settings.im
 agent-stack-k8s|settings.imageChecks.template=null,settings.imageChecks.as=ImageVolume|.spec.settings.imageChecks |= (del(.template) | .as = "ImageVolume")
 agent-stack-k8s|--set-json settings.templates=false|.spec.settings.templates = false
 tekton|--set-json settings.registry.lookup=false|.spec.settings.registry.lookup = false
-agent-stack-k8s|settings.imageChecks.namePrefixes={a-,b-},settings.exempt.containers={b-*}|\
-.spec.settings |= (.imageChecks.namePrefixes = ["a-", "b-"] | .exempt.containers = ["b-*"])
+agent-stack-k8s|settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={b-*}|\
+.spec.settings |= (.imageChecks.namePrefixes = ["", "a-", "b-"] | .exempt.containers = ["b-*"])
 agent-stack-k8s|enabled=true|.
 agent-stack-k8s|--set-json module=null,policyServer=null,namespaces=null,objects=null,spec=null,alerts=null,settings=null,global=null|.
 agent-stack-k8s|--set-json module={},policyServer={},namespaces={},objects={},spec={},alerts={},global={}|.
@@ -341,7 +341,7 @@ example=multi-tenant --set-json settings.images.requireAlways=["registry.example
 example=tekton,policyServer.image=x,settings.registry.skipImages={^registry}|settings.registry.skipImages: 
 settings.exempt.images={[a-z]*}|settings.exempt.images: 
 settings.exempt.containers={imagecheck-*}|settings.exempt.containers: imagecheck-* matches the checks that coverage: Fix adds
-settings.imageChecks.namePrefixes={a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that coverage: Fix adds (a- and a number)
+settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that coverage: Fix adds (a- and a number)
 settings.exempt.containers={imagecheck-12}|settings.exempt.containers: imagecheck-12 matches
 settings.registry.lookup=Verify|settings.registry.lookup: agent-stack-k8s has no lookups
 settings.registry.lookup=Pin|These examples have lookups: agent-stack-k8s-fail-fast (Verify), 
