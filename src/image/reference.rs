@@ -31,8 +31,7 @@ const TAG_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
     registry: &'a str,
-    /// Whether the repository is in Docker Hub's namespace `library/`. If so, `path` is without
-    /// the namespace.
+    /// Whether `path` leaves out Docker Hub's namespace `library/`.
     is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
@@ -163,9 +162,7 @@ impl<'a> Reference<'a> {
         }
         let (name, digest) = split_optional(rest, '@');
         let (path, tag) = split_optional(name, ':');
-        let short = path.strip_prefix(OFFICIAL_NAMESPACE);
-        let is_official = registry == DOCKER_HUB && (short.is_some() || !path.contains('/'));
-        let path = short.filter(|_| is_official).unwrap_or(path);
+        let is_official = registry == DOCKER_HUB && !path.contains('/');
         if !is_path(path) {
             let has_upper_case = path.bytes().any(|byte| byte.is_ascii_uppercase());
             return Err(if has_upper_case {
