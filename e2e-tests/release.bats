@@ -80,7 +80,7 @@ case "$1 $2" in
   "attestation verify")
     [[ $3 != --repo ]] || set -- "$1" "$2" "$5"
     case $3 in
-      oci://*@*) digest=${3#*@} ;;
+      oci://*@*) digest=${3#*@}; echo "verify $3" >>"$STATE/events" ;;
       oci://*) digest=$(published "${3#oci://}") ;;
       *) digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1) ;;
     esac
@@ -266,8 +266,8 @@ reference() {
 order() {
   local module chart
   module=$(reference policies "v$1") chart=$(reference charts "$1")
-  printf '%s\n' 'job test' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" \
-    "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "release v$1"
+  printf '%s\n' 'job test' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "verify oci://$module" \
+    "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "verify oci://$chart" "release v$1"
   [[ $1 == *-* ]] || printf '%s\n' 'job page' page 'job artifacthub' 'push refs/heads/artifacthub'
 }
 
@@ -412,6 +412,8 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   breaks_off v0.2.0
   [[ $output == *"is not what this source builds"* ]] || fail "$output"
   same module "$before" "$(reference policies v0.2.0)"
+  TAG=v0.2.0 run in_copy hack/release/push-chart.sh sha256:1
+  [[ $output == *"names the module ${before#*@}, and not sha256:1"* ]] || fail "$output"
 }
 
 @test "a pre-release ends with the release on GitHub" {
