@@ -154,7 +154,7 @@ every-pod|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resourc
 every-pod|--set-json spec.matchConditions=[{"name":"a","expression":"true"}]|.spec.matchConditions = [{name: "a", expression: "true"}]
 pin-digests|--set-json spec.matchConditions=[{"name":"a","expression":"true"}]|.spec.matchConditions += [{name: "a", expression: "true"}]
 every-pod|fullnameOverride=second|.metadata = {name: "second", labels: {"consistent-pull-policy/example": "every-pod"}}
-every-pod|global.cattle.systemDefaultRegistry=registry.test:5000,module.repository=a/b,module.tag=v2|.spec.module = "registry://registry.test:5000/a/b:v2"
+every-pod|global.cattle.systemDefaultRegistry=registry.test:5000,module.repository=a--b/c__d.e,module.tag=v2|.spec.module = "registry://registry.test:5000/a--b/c__d.e:v2"
 every-pod|global.cattle.systemDefaultRegistry=registry.test/mirror,module.repository=ghcr.io/a|.spec.module = "registry://registry.test/mirror/ghcr.io/a:v0.1.0"
 every-pod|global.cattle.systemDefaultRegistry=localhost,module.repository=a|.spec.module = "registry://localhost/a:v0.1.0"
 every-pod|global.cattle.systemDefaultRegistry=,global.cattle.clusterId=x|.
@@ -170,6 +170,7 @@ agent-stack-k8s|settings.mode=Warn|.spec.settings.mode = "Warn" | .spec.mutating
 agent-stack-k8s|settings.mode=null|del(.spec.settings.mode)
 tekton|settings.mode=Fix|.spec.settings.mode = "Fix" | .spec.mutating = true
 tekton|settings.mode=null|del(.spec.settings.mode) | .spec.mutating = true
+tekton|settings.exempt.containers={imagecheck-*}|.spec.settings.exempt.containers = ["imagecheck-*"]
 agent-stack-k8s-fail-fast|settings.mode=Reject|.spec.settings.mode = "Reject"
 agent-stack-k8s|settings.images.preferAlways={*}|.spec.settings.images.preferAlways = ["*"]
 agent-stack-k8s|settings.exempt.images={a/b,ghcr.io/*-RC*}|.spec.settings.exempt.images = ["a/b", "ghcr.io/*-RC*"]
@@ -179,8 +180,8 @@ agent-stack-k8s|settings.imageChecks.template.resources.limits.cpu=1,settings.im
 agent-stack-k8s|settings.imageChecks.template=null,settings.imageChecks.as=ImageVolume|.spec.settings.imageChecks |= (del(.template) | .as = "ImageVolume")
 agent-stack-k8s|--set-json settings.templates=false|.spec.settings.templates = false
 tekton|--set-json settings.registry.lookup=false|.spec.settings.registry.lookup = false
-agent-stack-k8s|settings.imageChecks.namePrefixes={a-,b-},settings.exempt.containers={b-*}|\
-.spec.settings |= (.imageChecks.namePrefixes = ["a-", "b-"] | .exempt.containers = ["b-*"])
+agent-stack-k8s|settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={b-*}|\
+.spec.settings |= (.imageChecks.namePrefixes = ["", "a-", "b-"] | .exempt.containers = ["b-*"])
 agent-stack-k8s|enabled=true|.
 agent-stack-k8s|--set-json module=null,policyServer=null,namespaces=null,objects=null,spec=null,alerts=null,settings=null,global=null|.
 agent-stack-k8s|--set-json module={},policyServer={},namespaces={},objects={},spec={},alerts={},global={}|.
@@ -200,14 +201,14 @@ ROWS
       "$(rendered pin-digests "${values[@]}" | gojq --yaml-input 'select(.kind == "PolicyServer")')"
   done <<ROWS
 policyServer.create=true|.
-policyServer.name=$long|.metadata.name = "$long" | .spec.affinity |= (tojson | gsub("pin-digests"; "$long") | fromjson)
+policyServer.name=$long,fullnameOverride=other|.metadata.name = "$long" | .spec.affinity |= (tojson | gsub("pin-digests"; "$long") | fromjson)
 policyServer.replicaCount=1|.spec.replicas = 1 | del(.spec.minAvailable)
 policyServer.replicaCount=3,policyServer.minAvailable=50%|.spec += {replicas: 3, minAvailable: "50%"}
 policyServer.replicaCount=3,policyServer.minAvailable=66%|.spec += {replicas: 3, minAvailable: "66%"}
 policyServer.replicaCount=3,policyServer.minAvailable=2|.spec += {replicas: 3, minAvailable: 2}
 --set-string policyServer.minAvailable=1|.
 policyServer.minAvailable=0|del(.spec.minAvailable)
-policyServer.minAvailable=null|.
+policyServer.minAvailable=null,policyServer.affinity.nodeAffinity=null|.
 policyServer.affinity.nodeAffinity.x=y|.spec.affinity = {nodeAffinity: {x: "y"}}
 policyServer.limits.memory=500Mi,policyServer.requests.cpu=1|.spec += {limits: {memory: "500Mi"}, requests: {cpu: 1}}
 policyServer.imagePullSecret=secret,policyServer.insecureSources={a:5000,[2001:db8::1]:5000}|\
@@ -261,6 +262,7 @@ module.repository=A/b|module.repository: A/b is no repository: write parts of lo
 module.repository=a/|module.repository: a/ is no repository
 module.tag=v1+x|module.tag: v1+x is no tag
 module.digest=sha256:1|module.digest: sha256:1 is no digest: write sha256: and 64 hex digits
+module.digest=sha256:A$(printf %063d 1)|is no digest
 global.cattle.systemDefaultRegistry=https://registry.example.com/|global.cattle.systemDefaultRegistry: https://registry.example.com/ has a scheme: write registry.example.com
 global.cattle.systemDefaultRegistry=registry|global.cattle.systemDefaultRegistry: registry is no registry: write a host with a dot or a port
 global.cattle.systemDefaultRegistry=registry.test:|registry.test: is no registry
@@ -339,7 +341,7 @@ example=multi-tenant --set-json settings.images.requireAlways=["registry.example
 example=tekton,policyServer.image=x,settings.registry.skipImages={^registry}|settings.registry.skipImages: 
 settings.exempt.images={[a-z]*}|settings.exempt.images: 
 settings.exempt.containers={imagecheck-*}|settings.exempt.containers: imagecheck-* matches the checks that coverage: Fix adds
-settings.imageChecks.namePrefixes={a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that coverage: Fix adds (a- and a number)
+settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that coverage: Fix adds (a- and a number)
 settings.exempt.containers={imagecheck-12}|settings.exempt.containers: imagecheck-12 matches
 settings.registry.lookup=Verify|settings.registry.lookup: agent-stack-k8s has no lookups
 settings.registry.lookup=Pin|These examples have lookups: agent-stack-k8s-fail-fast (Verify), 
@@ -441,15 +443,17 @@ ROWS
     [[ -z $no || $notes != *"$no"* ]] || fail "the notes have: $no" "$notes"
   done <<ROWS
 mode=monitor|$nothing|$change
-mode=monitor|grep 'monitor mode'|$change
+mode=monitor|grep 'monitor mode'|
 mode=protect|$change|monitor
-mode=|$change|monitor
-settings.mode=Warn|The answer is a warning.|$change
+mode=|What did it change?|monitor
+settings.mode=Warn|The answer is a warning.|What did it change?
 namespaces.only={ci,b}|kubectl create --namespace ci --dry-run=server|
 namespaces.exclude={b}|kubectl create --namespace default --dry-run=server|
 namespaces.exclude={default}|kubectl create --namespace NAMESPACE --dry-run=server|
 namespaces.matchLabels.team=a|kubectl label namespace NAMESPACE consistent-pull-policy/off=|
+namespaces.matchExpressions[0].key=a,namespaces.matchExpressions[0].operator=Exists|create --namespace NAMESPACE|
 objects.matchLabels.team=blue|team: blue|
+objects.matchExpressions[0].key=a,objects.matchExpressions[0].operator=Exists|Give the object labels|
 policyServer.name=shared|--selector kubewarden/policy-server=shared|
 fullnameOverride=mine|clusteradmissionpolicy/mine|consistent-pull-policy-every-pod
 example=audit|Only the audit scanner calls it.|consistent-pull-policy/off

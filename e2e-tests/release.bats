@@ -335,6 +335,8 @@ job release
 push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-policy:v0.2.0' "$(<"$STATE/events")"
   breaks_off v0.2.0 "Verify the module" stop registry
   [[ $output == *"the step failed: Push and sign the chart"* ]] || fail "$output"
+  # A tag that can't be read is not taken for one that is not there.
+  [[ ! -e $BATS_FILE_TMPDIR/clone/consistent-pull-policy-0.2.0.tgz ]]
   start_again
   for step in "Push and sign the chart, with the digest of the module" "Publish the release on GitHub"; do
     breaks_off v0.2.0 "$step" false
