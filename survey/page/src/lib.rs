@@ -209,7 +209,7 @@ pub extern "C" fn room(length: usize) -> *mut u8 {
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
-    OUTPUT.with_borrow(|output| output.as_ptr())
+    OUTPUT.with_borrow(Vec::as_ptr)
 }
 
 /// Reads a piece of the input of the survey.

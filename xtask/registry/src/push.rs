@@ -44,7 +44,12 @@ pub(crate) async fn push(module: &str, uri: &str, annotations: &str) -> Result<S
         .await;
     // The address of the stored manifest ends in its digest.
     let url = pushed
-        .with_context(|| format!("cannot push to {target}"))?
+        .with_context(|| {
+            format!(
+                "cannot push to {target} (over TLS, or over plain HTTP to this machine: push with \
+                 `kwctl push --sources-path` to another registry without TLS)"
+            )
+        })?
         .manifest_url;
     let digest = url.rsplit_once('/').map_or("", |(_, digest)| digest);
     Ok(format!(
