@@ -1,7 +1,6 @@
 /**
  * Opens each file of the arguments in a new tab of the built page, and prints the seconds until its survey is done, the
- * longest time for which the main thread did nothing else, and the largest memory of the tab's processes. bench/survey.sh
- * runs it.
+ * longest task of the main thread, and the largest memory (PSS) of the tab's processes. bench/survey.sh runs it.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -17,14 +16,23 @@ for (const path of process.argv.slice(1)) {
   await page.goto(address);
   await page.locator("html[data-ready]").waitFor();
   await page.evaluate(() => {
-    const state = { last: performance.now(), longest: 0 };
+    const state = { longest: 0 };
     Object.assign(window, { state });
-    setInterval(() => {
-      const now = performance.now();
-      state.longest = Math.max(state.longest, now - state.last);
-      state.last = now;
-    }, 5);
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries())
+        state.longest = Math.max(state.longest, duration);
+    }).observe({ type: "longtask" });
   });
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const tab = processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
+  let memory = 0;
+  const sampler = setInterval(() => {
+    const kilobytes = tab.map((id) =>
+      Number(/^Pss:\s*(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "utf8"))?.[1]),
+    );
+    memory = Math.max(memory, kilobytes.reduce((sum, one) => sum + one, 0) / 1024);
+  }, 100);
   const start = performance.now();
   await page.locator("#files").setInputFiles(path);
   const stop = page.getByRole("button", { name: "Stop", exact: true });
@@ -34,12 +42,7 @@ for (const path of process.argv.slice(1)) {
   const longest = await page.evaluate(
     () => (window as unknown as { state: { longest: number } }).state.longest,
   );
-  const session = await browser.newBrowserCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  const memory = processInfo
-    .filter(({ type }) => type === "renderer")
-    .map(({ id }) => Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1]))
-    .reduce((sum, kilobytes) => sum + kilobytes / 1024, 0);
+  clearInterval(sampler);
   const answer = await page.locator("#survey-answer").innerText();
   console.log(
     `${(statSync(path).size / 1e6).toFixed(0)} MB: ${seconds.toFixed(1)} s, ` +
