@@ -555,8 +555,8 @@ module.digest=null|$module@$digest
 --set-json module=null|$module@$digest
 global.cattle.systemDefaultRegistry=registry.test|registry.test/consistent-pull-policy/policies/consistent-pull-policy@$digest
 module.tag=v0.1.0|$module@$digest
-module.tag=v0.2.0|$module:v0.2.0
-module.tag=v0.2.0,module.digest=$other|$module@$other
+module.tag=v99.0.0|$module:v99.0.0
+module.tag=v99.0.0,module.digest=$other|$module@$other
 module.digest=$other|$module@$other
 ROWS
 }

@@ -31,3 +31,10 @@ same() {
 empty() {
   [[ -z $2 ]] || fail "$1:" "$2"
 }
+
+# before_first_release: takes the earlier releases away from a copy of this source, so that it is the same on the commit of a
+# release and later.
+before_first_release() {
+  printf '%s\n' '# Changelog' '' '## [Unreleased]' '' '### Added' '' '- Everything.' >CHANGELOG.md
+  sed -i '/^repositoryID:/d' artifacthub-repo.yml
+}

@@ -2,11 +2,13 @@
 
 load lib
 
+# A file, a change of it as a command of sed, and what packaging says.
 @test "packaging refuses words about a release that is still to come, and what doesn't agree" {
   git ls-files -z | xargs -0 cp --parents -t "$BATS_TEST_TMPDIR"
   cd "$BATS_TEST_TMPDIR"
   git init --quiet
   git add --all
+  before_first_release
   hack/release/prepare.sh 0.1.0
   git add --all
   git -c user.name=test -c user.email=test@example.com commit --quiet --message "Release 0.1.0"

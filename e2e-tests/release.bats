@@ -36,6 +36,7 @@ setup_file() {
   printf '%s\n' '#!/usr/bin/env bash' 'while read -r _ _ ref; do [[ $ref != */artifacthub ]] || echo "push $ref" >>"$STATE/events"; done' >"$BATS_FILE_TMPDIR/origin/hooks/post-receive"
   chmod +x "$BATS_FILE_TMPDIR/origin/hooks/post-receive"
 
+  before_first_release
   tag 0.1.0
   workflow v0.1.0
   # What an operator has written for 0.1.0.
@@ -425,7 +426,6 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   [[ $(<"$WEB/pages/index.html") == v0.2.0 && -e $WEB/github/releases/download/v0.3.0-rc.1/.--prerelease ]]
 }
 
-# A file, a change of it as a command of sed, and what packaging says.
 # The compilers' part of a release.
 
 # bats test_tags=slow
