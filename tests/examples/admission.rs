@@ -29,6 +29,10 @@ pub(super) type Outcome = Result<Value, String>;
 /// Sends a request to policies that select it: to the mutating ones in this order, and then to the
 /// others. The outcome is without this policy's own annotations, because each installation adds its
 /// entries there.
+///
+/// # Panics
+/// If an answer has the code 400: this policy can't read the request, or a lookup may succeed later.
+/// The first is a fault of the test, and the second is no example's.
 pub(super) fn admit(
     policies: &[&AdmissionPolicy],
     request: &Value,
@@ -43,6 +47,7 @@ pub(super) fn admit(
     for policy in of_kind(true).chain(of_kind(false)) {
         let mut answer = answer(policy, &request, incident);
         if answer["accepted"] != true {
+            assert_ne!(answer["code"], 400, "{}: {answer}", policy.name);
             return Err(answer["message"].as_str().unwrap_or_default().to_owned());
         }
         if !answer["mutated_object"].is_null() {

@@ -95,8 +95,8 @@ pub fn create_request(pod: &Value) -> Value {
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
         "resource": {"group": "", "version": "v1", "resource": "pods"},
         "operation": "CREATE",
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
+        "namespace": metadata["namespace"].as_str().unwrap_or("default"),
+        "name": text(&metadata["name"]),
         "userInfo": user,
         "object": pod,
     })

@@ -1,12 +1,13 @@
 //! The kubelet in miniature of the survey, for the Pods of the promises: they read Pods and images
 //! themselves, and share only the kubelet.
 
-use crate::image::{PullPolicy, on_node};
-use crate::words::{List, Pod};
 use consistent_pull_policy_survey::kubelet::{self, Role};
 pub(crate) use consistent_pull_policy_survey::kubelet::{
     Images, Kubelet, OnNode, Started, Whereabouts, World,
 };
+
+use crate::image::{PullPolicy, on_node};
+use crate::words::{List, Pod};
 
 const fn at(node: OnNode, is_in_registry: bool) -> Whereabouts {
     Whereabouts {
