@@ -53,14 +53,20 @@ let settings: unknown = {};
 let only: Request | undefined;
 /** Counts the inputs and the questions, so that late results of earlier ones are ignored. */
 let [round, asked] = [0, 0];
-let timer: ReturnType<typeof setTimeout> | undefined;
 
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-const later = () => {
-  clearTimeout(timer);
-  timer = setTimeout(() => void update(), PAUSE);
-};
+/** Calls a function after a pause. If it is called again meanwhile, the pause begins anew. */
+function paused(work: () => Promise<void>) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void work(), PAUSE);
+  };
+}
+const updateLater = paused(update);
+/** What is shown about the objects. */
+const SHOWN = ["survey", "plan", "answer", "pod", "start"];
 
 const objectEditor = editor(byId("object"), {
   label: "Your objects, in YAML or JSON",
@@ -68,7 +74,9 @@ const objectEditor = editor(byId("object"), {
   hint: "Paste a Pod here, or choose an example",
   changed: () => {
     files = undefined;
-    later();
+    // It is about the earlier text, so nobody can choose from it.
+    for (const id of SHOWN) byId(id).inert = true;
+    updateLater();
   },
   takesOver: (text) => {
     if (text.length <= LONG) return false;
@@ -81,10 +89,7 @@ const settingsEditor = editor(byId("settings"), {
   label: "Settings, in YAML",
   text: "",
   hint: "Nothing is set: mode is Fix",
-  changed: () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void typed(), PAUSE);
-  },
+  changed: paused(typed),
 });
 
 const survey = new SurveyView({
@@ -106,16 +111,16 @@ const question = (): Question => ({ incident: survey.incident, choice: plan.choi
 async function update() {
   const mine = ++round;
   byId("object-problem").textContent = "";
-  byId("answer").hidden = byId("pod").hidden = byId("start").hidden = byId("plan").hidden = true;
+  for (const id of SHOWN) {
+    byId(id).inert = false;
+    byId(id).hidden = true;
+  }
   only = undefined;
   rows = [];
   report = undefined;
   plan.begin();
   const text = objectEditor.text();
-  if (!files && text.trim() === "") {
-    byId("survey").hidden = true;
-    return;
-  }
+  if (!files && text.trim() === "") return;
   survey.begin(files ? `Reading ${files.name}…` : "Reading…");
   const progress = ({ part }: Progress) => survey.progress(part);
   try {

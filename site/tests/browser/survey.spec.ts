@@ -1,6 +1,6 @@
 /** A whole cluster: the answer first, the incident, what a person chooses, and the command. */
 
-import { expect, jobs, node, test } from "./page.ts";
+import { expect, jobs, node, Playground, test } from "./page.ts";
 
 const command = "#plan-command";
 
@@ -57,6 +57,18 @@ test("no registry is chosen before, and those that a tenant can name are marked"
   await registries.first().getByRole("checkbox").check();
   await expect(page.locator(command)).toContainText("registry.example.com/*");
   await expect(page.locator(command)).not.toContainText("169.254");
+});
+
+test("nobody can choose from the answer about an earlier text", async ({ page }) => {
+  await page.clock.install();
+  const playground = new Playground(page);
+  await playground.open();
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+  await playground.type("object", jobs(6));
+  await expect(page.locator("#survey")).toHaveJSProperty("inert", true);
+  await page.clock.runFor(1000);
+  await expect(playground.answer).toContainText("6 of 6");
+  await expect(page.locator("#survey")).toHaveJSProperty("inert", false);
 });
 
 test("a second policy comes with its first one", async ({ playground }) => {
