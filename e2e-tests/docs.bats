@@ -13,7 +13,7 @@ block() {
 
 @test "Try your own Pod: kwctl prints what the page shows" {
   real_host || skip "KWCTL=kwctl runs this"
-  page=docs/operations.md start='^## Try your own Pod'
+  page=docs/operations.md start='^[*][*]With [[]kwctl'
   mkdir "$BATS_TEST_TMPDIR/examples"
   block "$page" "$start" yaml >"$BATS_TEST_TMPDIR/pod.yaml"
   sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/agent-stack-k8s.yaml \
