@@ -8,8 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 review=test_data/reviews/agent-stack-pod-create.json
 url=http://127.0.0.1:$port/validate
-serve "$(nothing && policy this "$module" '{imageChecks: {coverage: "Off"}}' &&
-  policy adds "$module" '{imageChecks: {coverage: Fix}, images: {preferAlways: ["*"]}}')"
+serve "$(nothing && policy this "$module" '{imageChecks: {onMissing: "Off"}}' &&
+  policy adds "$module" '{imageChecks: {onMissing: Add}, images: {preferAlways: ["*"]}}')"
 send() { curl -fsS -H 'Content-Type: application/json' -d "@$1" "$url/this"; }
 send "$review" >"$tmp/answer"
 # Applies the JSON patch of the answer (replacements and additions to objects alone) to the review.

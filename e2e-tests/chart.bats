@@ -173,12 +173,12 @@ tekton|settings.mode=null|del(.spec.settings.mode) | .spec.mutating = true
 tekton|settings.exempt.containers={imagecheck-*}|.spec.settings.exempt.containers = ["imagecheck-*"]
 agent-stack-k8s-fail-fast|settings.mode=Reject|.spec.settings.mode = "Reject"
 agent-stack-k8s|settings.images.preferAlways={*}|.spec.settings.images.preferAlways = ["*"]
-agent-stack-k8s|settings.exempt.images={a/b,ghcr.io/*-RC*}|.spec.settings.exempt.images = ["a/b", "ghcr.io/*-RC*"]
-agent-stack-k8s|--set-json settings.exempt.images=[]|.spec.settings.exempt.images = []
+agent-stack-k8s|settings.images.exempt={a/b,ghcr.io/*-RC*}|.spec.settings.images.exempt = ["a/b", "ghcr.io/*-RC*"]
+agent-stack-k8s|--set-json settings.images.exempt=[]|.spec.settings.images.exempt = []
 agent-stack-k8s|settings.imageChecks.template.resources.limits.cpu=1,settings.imageChecks.template.resources.requests.memory=1048576|\
 .spec.settings.imageChecks.template.resources |= (.limits.cpu = 1 | .requests.memory = 1048576)
-agent-stack-k8s|settings.imageChecks.template=null,settings.imageChecks.as=ImageVolume|.spec.settings.imageChecks |= (del(.template) | .as = "ImageVolume")
-agent-stack-k8s|--set-json settings.templates=false|.spec.settings.templates = false
+agent-stack-k8s|settings.imageChecks.template=null,settings.imageChecks.type=ImageVolume|.spec.settings.imageChecks |= (del(.template) | .as = "ImageVolume")
+agent-stack-k8s|--set-json settings.podTemplates=false|.spec.settings.podTemplates = false
 tekton|--set-json settings.registry.lookup=false|.spec.settings.registry.lookup = false
 agent-stack-k8s|settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={b-*}|\
 .spec.settings |= (.imageChecks.namePrefixes = ["", "a-", "b-"] | .exempt.containers = ["b-*"])
@@ -272,8 +272,8 @@ namespaces.only={a,}|namespaces.only: "" is no name of a namespace
 namespaces.only=ci|'/namespaces/only': got string, want null or array
 namespaces.only={a},namespaces.exclude={a}|namespaces: nothing can match all conditions
 example=every-pod,namespaces.only={kube-system}|namespaces: nothing can match all conditions of the release and its example
-namespaces.matchLabels.consistent-pull-policy/off=x|namespaces: nothing can match all conditions
-objects.matchLabels.consistent-pull-policy/off=x|objects: nothing can match all conditions
+namespaces.matchLabels.consistent-pull-policy/ignore=x|namespaces: nothing can match all conditions
+objects.matchLabels.consistent-pull-policy/ignore=x|objects: nothing can match all conditions
 namespaces.matchLabels.team=a*|namespaces: "a*" is no value of a label
 namespaces.matchLabels.team=true|'/namespaces/matchLabels/team': got boolean, want string
 objects.matchLabels./team=a|objects: "/team" is no key of a label
@@ -324,7 +324,7 @@ example=tekton,policyServer.create=false,policyServer.name=a,policyServer.image=
 alerts.labels.a=1|'/alerts/labels/a': got number, want string
 settings.Mode=Fix|'/settings': additional properties 'Mode' not allowed
 settings.mode=fix|'/settings/mode': value must be one of 'Fix', 'Reject', 'Warn'
-settings.imageChecks.everyPod=yes|'/settings/imageChecks/everyPod': got string, want null or boolean
+settings.imageChecks.podsWithoutChecks=yes|'/settings/imageChecks/podsWithoutChecks': got string, want null or boolean
 settings.images.forbidAlways=nginx|'/settings/images/forbidAlways': got string, want null or array
 settings.imageChecks.template.livenessProbe.periodSeconds=1|'/settings/imageChecks/template': additional properties 'livenessProbe' not allowed
 settings.imageChecks.template.image=a|additional properties 'image' not allowed
@@ -333,15 +333,15 @@ settings.imageChecks.template.image=a|additional properties 'image' not allowed
 --set-json settings.imageChecks.template.command=[]|settings.imageChecks.template.command is required
 settings.imageChecks.template=null|settings.imageChecks.template is required
 settings.imageChecks.namePrefixes={a_}|'/settings/imageChecks/namePrefixes/0'
-settings.imageChecks.after={Copy}|'/settings/imageChecks/after/0'
+settings.imageChecks.insertAfter={Copy}|'/settings/imageChecks/after/0'
 settings.exempt.containers={-a}|'/settings/exempt/containers/0'
 settings.exempt.containers={a,a-}|'/settings/exempt/containers/1'
 settings.images.forbidAlways={registry.test,nginx}|settings.images.forbidAlways: registry.test names a registry and no image: write registry.test/*
 example=multi-tenant --set-json settings.images.requireAlways=["registry.example.com/private/*\u007cghcr.io/acme/*"]|settings.images.requireAlways: 
 example=tekton,policyServer.image=x,settings.registry.skipImages={^registry}|settings.registry.skipImages: 
-settings.exempt.images={[a-z]*}|settings.exempt.images: 
-settings.exempt.containers={imagecheck-*}|settings.exempt.containers: imagecheck-* matches the checks that coverage: Fix adds
-settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that coverage: Fix adds (a- and a number)
+settings.images.exempt={[a-z]*}|settings.images.exempt: 
+settings.exempt.containers={imagecheck-*}|settings.exempt.containers: imagecheck-* matches the checks that onMissing: Add adds
+settings.imageChecks.namePrefixes={,a-,b-},settings.exempt.containers={a-*}|settings.exempt.containers: a-* matches the checks that onMissing: Add adds (a- and a number)
 settings.exempt.containers={imagecheck-12}|settings.exempt.containers: imagecheck-12 matches
 settings.registry.lookup=Verify|settings.registry.lookup: agent-stack-k8s has no lookups
 settings.registry.lookup=Pin|These examples have lookups: agent-stack-k8s-fail-fast (Verify), 
@@ -450,14 +450,14 @@ settings.mode=Warn|The answer is a warning.|What did it change?
 namespaces.only={ci,b}|kubectl create --namespace ci --dry-run=server|
 namespaces.exclude={b}|kubectl create --namespace default --dry-run=server|
 namespaces.exclude={default}|kubectl create --namespace NAMESPACE --dry-run=server|
-namespaces.matchLabels.team=a|kubectl label namespace NAMESPACE consistent-pull-policy/off=|
+namespaces.matchLabels.team=a|kubectl label namespace NAMESPACE consistent-pull-policy/ignore=|
 namespaces.matchExpressions[0].key=a,namespaces.matchExpressions[0].operator=Exists|create --namespace NAMESPACE|
 objects.matchLabels.team=blue|team: blue|
 objects.matchExpressions[0].key=a,objects.matchExpressions[0].operator=Exists|Give the object labels|
 policyServer.name=shared|--selector kubewarden/policy-server=shared|
 fullnameOverride=mine|clusteradmissionpolicy/mine|consistent-pull-policy-every-pod
-example=audit|Only the audit scanner calls it.|consistent-pull-policy/off
-example=multi-tenant|kubectl label namespace default consistent-pull-policy/off-|The label acts on a Pod too
+example=audit|Only the audit scanner calls it.|consistent-pull-policy/ignore
+example=multi-tenant|kubectl label namespace default consistent-pull-policy/ignore-|The label acts on a Pod too
 ROWS
   for row in $(examples); do
     notes=$(installed "$row" | jq --raw-output .info.notes)

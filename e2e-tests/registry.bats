@@ -21,7 +21,7 @@ teardown_file() {
 # lookup IMAGE [OPTION...]: sends a Pod with this image. Sets `answer`, and `failure`: the class of the failed lookup. No
 # text of the host or of the registry may be in the answer.
 lookup() {
-  local settings='{"registry":{"lookup":"Pin","images":["*"],"onNotFound":"KeepTag"}}'
+  local settings='{"registry":{"lookup":"Pin","images":["*"],"onNotFound":"Allow"}}'
   jq -n --arg image "$1" '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE",
     resource: {group: "", version: "v1", resource: "pods"}, userInfo: {username: "admin"},
     object: {apiVersion: "v1", kind: "Pod", metadata: {name: "test"}, spec: {containers: [{name: "a", image: $image}]}}}' \

@@ -12,7 +12,7 @@ corpus() {
   echo ---
   gojq --compact-output '.request | select(.operation == "CREATE" and .userInfo.username) | .object' test_data/reviews/*.json
   echo '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": {"nodeInfo": {"kubeletVersion": "v1.35.2"}}}'
-  echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci", "labels": {"consistent-pull-policy/off": ""}}}'
+  echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci", "labels": {"consistent-pull-policy/ignore": ""}}}'
 }
 
 setup_file() {

@@ -15,7 +15,7 @@ pub(crate) use self::edit::{Edit, apply};
 use self::sentences::Warnings;
 use crate::examination::{Effect, Examination, Finding, Place};
 use crate::request::Operation;
-use crate::settings::{Mode, Settings, Templates};
+use crate::settings::{Mode, PodTemplates, Settings};
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl
 /// apply --force` and Flux's `force` answer 422 there by deleting the object.
@@ -78,12 +78,14 @@ enum Outcome {
 impl<'e, 'o> Judged<'e, 'o> {
     fn new(finding: &'e Finding<'o>, place: &'e Place<'o>, examination: &Examination<'_>) -> Self {
         let Settings {
-            mode, templates, ..
+            mode,
+            pod_templates,
+            ..
         } = *examination.settings;
         let is_template = examination.request.operation == Operation::Template;
         let in_pods = match (finding.effect, mode) {
-            (Effect::Repairable | Effect::Preference, Mode::Fix) => Outcome::Repairs,
-            (Effect::OnlyWarning | Effect::Preference, _) | (_, Mode::Warn) => Outcome::Warns,
+            (Effect::Repairable, Mode::Fix) => Outcome::Repairs,
+            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Outcome::Warns,
             (Effect::NotFound { rejects_pods }, _) if !rejects_pods => Outcome::Warns,
             _ => Outcome::Rejects,
         };
@@ -93,9 +95,9 @@ impl<'e, 'o> Judged<'e, 'o> {
             (Outcome::Warns, Effect::NotFound { .. }) => "its Pods would wait: ",
             _ => "",
         };
-        let outcome = match (mode, templates) {
+        let outcome = match (mode, pod_templates) {
             _ if of_pods.is_empty() => in_pods,
-            (Mode::Fix | Mode::Reject, Templates::Reject) => Outcome::Rejects,
+            (Mode::Fix | Mode::Reject, PodTemplates::Reject) => Outcome::Rejects,
             _ => Outcome::Warns,
         };
         Self {

@@ -6,7 +6,6 @@
 mod disallowed_policy;
 mod invalid_image;
 mod missing_check;
-mod preferred_policy;
 mod pull_once;
 mod registry;
 mod stale_check;
@@ -26,10 +25,8 @@ pub(crate) fn run(examination: &mut Examination<'_>, client: &mut dyn Client) {
     }
     // Nothing else can be said about an image that can't be read.
     invalid_image::report(examination);
-    // Before the preference, because a rule for all containers of an image comes first.
-    disallowed_policy::replace(examination);
     // Before the lookups, because an answer of a registry may lower a pull policy again.
-    preferred_policy::raise(examination);
+    disallowed_policy::replace(examination);
     registry::look_up(examination, client);
     if operation.is_before_start() {
         // No later rule changes an image.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use wildmatch::WildMatch;
 
 pub(crate) use self::for_image::ForImage;
-pub use self::image_checks::{Coverage, Form, ImageChecks, Prefix, Template};
+pub use self::image_checks::{Form, ImageChecks, OnMissing, Prefix, Template};
 pub use self::registry::{Action, Lookup, Registry};
 use crate::image::Pattern;
 
@@ -32,15 +32,13 @@ pub struct Settings {
     /// checks. `false` is right on clusters that enforce `Always`, e.g. with the plugin
     /// `AlwaysPullImages`.
     pub pull_once: bool,
-    /// The pull policies that are required or forbidden for some images.
+    /// The pull policies that are required or forbidden for some images, and which images are exempt.
     pub images: Images,
     /// Which images this policy looks up in their registries, and what follows from the answers.
     pub registry: Registry,
     /// What the pod template of a Deployment, a Job or any other workload is told. A pod template
     /// is never changed. The Pods of a workload are always examined when they are created.
-    pub templates: Templates,
-    /// Containers and images that are never examined and never changed.
-    pub exempt: Exempt,
+    pub pod_templates: PodTemplates,
 }
 
 /// What this policy does about a finding.
@@ -63,29 +61,23 @@ pub enum Mode {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
-    /// each pull proves the Pod's own credentials. It goes before `forbidAlways`.
+    /// each pull proves the Pod's own credentials. It takes precedence over `forbidAlways`.
     #[serde(deserialize_with = "value::strings")]
     pub require_always: Vec<Pattern>,
-    /// Containers of these images pull with `Always` instead of `IfNotPresent`, unless the image
-    /// has a digest. So they start from the image that the registry has now. It is a
-    /// preference: mode `Reject` only warns.
-    #[serde(deserialize_with = "value::strings")]
-    pub prefer_always: Vec<Pattern>,
     /// Containers of these images never pull with `Always`, so they start while a registry is
-    /// away, unless `requireAlways` matches too. Don't use this together with the plugin
+    /// unreachable. `requireAlways` takes precedence. Don't use this together with the plugin
     /// `AlwaysPullImages`.
     #[serde(deserialize_with = "value::strings")]
     pub forbid_always: Vec<Pattern>,
-    /// Containers of these images may not pull with `Never`. There is no repair: the image that a
-    /// node has under this name may be another one than a registry's.
+    /// Images that are never examined and never changed.
     #[serde(deserialize_with = "value::strings")]
-    pub forbid_never: Vec<Pattern>,
+    pub exempt: Vec<Pattern>,
 }
 
 /// What a pod template is told about its Pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Templates {
+pub enum PodTemplates {
     /// Nothing: pod templates are not examined.
     Off,
     /// A finding for which the Pods would be rejected is a warning.
@@ -93,20 +85,6 @@ pub enum Templates {
     Warn,
     /// A finding for which the Pods would be rejected rejects the pod template too.
     Reject,
-}
-
-/// Containers and images that are never examined and never changed.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Exempt {
-    /// Containers and image volumes with these names. Everybody who may create Pods can use such a
-    /// name, so the key `images` is safer.
-    #[serde(deserialize_with = "value::strings")]
-    pub containers: Vec<NamePattern>,
-    /// Containers and image volumes with these images.
-    #[serde(deserialize_with = "value::strings")]
-    pub images: Vec<Pattern>,
 }
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
@@ -154,8 +132,7 @@ impl Default for Settings {
             pull_once: true,
             images: Images::default(),
             registry: Registry::default(),
-            templates: Templates::default(),
-            exempt: Exempt::default(),
+            pod_templates: PodTemplates::default(),
         }
     }
 }
@@ -163,7 +140,7 @@ impl Default for Settings {
 impl Images {
     /// Whether an image ID is refused, because it may be an image that a pattern means.
     pub(crate) const fn refuse_image_ids(&self) -> bool {
-        !self.require_always.is_empty() || !self.forbid_never.is_empty()
+        !self.require_always.is_empty()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::json::Wrong;
 use crate::lookup::Client;
 use crate::request::{Metadata, Operation, Review};
 use crate::rules;
-use crate::settings::{Settings, Templates};
+use crate::settings::{PodTemplates, Settings};
 
 /// Answers waPC's `validate`.
 ///
@@ -45,7 +45,7 @@ fn response(
     let settings = read
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
     let Some(request) = review.request().filter(|request| {
-        request.operation != Operation::Template || settings.templates != Templates::Off
+        request.operation != Operation::Template || settings.pod_templates != PodTemplates::Off
     }) else {
         return Ok(None);
     };

@@ -214,7 +214,7 @@ fn pins(settings: &Value) -> bool {
 
 /// Whether a failed lookup changes a pull policy: of a new ephemeral container too.
 fn uses_cached(settings: &Value) -> bool {
-    let failures = ["onNotFound", "onDenied", "onNoAnswer"];
+    let failures = ["onNotFound", "onDenied", "onUnavailable"];
     let registry = &settings["registry"];
     failures
         .iter()
@@ -299,7 +299,7 @@ fn no_example_makes_an_incident_larger() {
             !policy.is_audit,
             "{name}: audits look up every image"
         );
-        for failure in ["onDenied", "onNoAnswer"] {
+        for failure in ["onDenied", "onUnavailable"] {
             assert_ne!(registry[failure], "Reject", "{name}: {failure}");
         }
         let examples = examples();
@@ -319,7 +319,7 @@ fn no_example_makes_an_incident_larger() {
 /// Whether the policy is a second one: its settings have `mode: Reject` and `templates: "Off"`. The
 /// chart knows it by the same settings.
 fn is_second(policy: &AdmissionPolicy) -> bool {
-    policy.spec["settings"]["mode"] == "Reject" && policy.spec["settings"]["templates"] == "Off"
+    policy.spec["settings"]["mode"] == "Reject" && policy.spec["settings"]["podTemplates"] == "Off"
 }
 
 /// The first policy's file of each second policy.
@@ -341,9 +341,9 @@ fn each_second_policy_follows_its_first_one() {
         let keys = expected.as_object_mut().expect("settings");
         keys.remove("registry");
         expected["mode"] = json!("Reject");
-        expected["templates"] = json!("Off");
+        expected["podTemplates"] = json!("Off");
         if !expected["imageChecks"].is_null() {
-            expected["imageChecks"]["coverage"] = json!("Warn");
+            expected["imageChecks"]["onMissing"] = json!("Warn");
         }
         assert_eq!(second.spec["settings"], expected);
         for key in ["namespaceSelector", "objectSelector", "matchConditions"] {
@@ -457,8 +457,8 @@ fn an_example_that_demands_checks_or_pins_exempts_the_images_of_meshes() {
     let mut count = 0;
     for AdmissionPolicy { name, spec, .. } in policies() {
         let settings = &spec["settings"];
-        let coverage = &settings["imageChecks"]["coverage"];
-        let checks = coverage == "Fix" || coverage == "Reject";
+        let coverage = &settings["imageChecks"]["onMissing"];
+        let checks = coverage == "Add" || coverage == "Reject";
         if checks || pins(settings) {
             count += 1;
             let list = if checks {

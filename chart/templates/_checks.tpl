@@ -142,10 +142,10 @@ settings.{{ $section }}.{{ $key }}: {{ . }}
     {{- end }}
   {{- end }}
 
-  {{- $addsChecks := eq (toString $imageChecks.coverage) "Fix" }}
-  {{- $addsContainers := and $addsChecks (eq ($imageChecks.as | default "InitContainer") "InitContainer") }}
-  {{- if and $addsContainers $imageChecks.everyPod (not $imageChecks.template) }}
-settings.imageChecks.template is required with coverage: Fix and everyPod: true, unless imageChecks.as is ImageVolume
+  {{- $addsChecks := eq (toString $imageChecks.onMissing) "Fix" }}
+  {{- $addsContainers := and $addsChecks (eq ($imageChecks.type | default "InitContainer") "InitContainer") }}
+  {{- if and $addsContainers $imageChecks.podsWithoutChecks (not $imageChecks.template) }}
+settings.imageChecks.template is required with onMissing: Add and podsWithoutChecks: true, unless imageChecks.type is ImageVolume
   {{- end }}
   {{- if and $imageChecks.template (not $imageChecks.template.command) }}
 settings.imageChecks.template.command is required: without it, a check would run the image's own program
@@ -157,7 +157,7 @@ settings.registry.images is required for lookups: name your registries, e.g. reg
   {{- range $addsChecks | ternary (without ($exempt.containers | default list) "") list }}
     {{- $line := printf "(?m)^%s$" (. | replace "*" ".*" | replace "?" ".") }}
     {{- if regexMatch $line (include "consistent-pull-policy.checkNames" $prefix) }}
-settings.exempt.containers: {{ . }} matches the checks that coverage: Fix adds ({{ $prefix }} and a number): name other containers
+settings.exempt.containers: {{ . }} matches the checks that onMissing: Add adds ({{ $prefix }} and a number): name other containers
     {{- end }}
   {{- end }}
 {{- end }}

@@ -158,7 +158,7 @@
 {{/* Whether the settings may have another mode and the spec other rules, because this is neither an
      audit nor a second policy: `true` or nothing. */}}
 {{- define "consistent-pull-policy.changesMode" }}
-  {{- $isSecond := and (eq (toString .settings.mode) "Reject") (eq (toString .settings.templates) "Off") }}
+  {{- $isSecond := and (eq (toString .settings.mode) "Reject") (eq (toString .settings.podTemplates) "Off") }}
   {{- if not (or $isSecond (include "consistent-pull-policy.isAudit" .)) }}true{{ end }}
 {{- end }}
 

@@ -100,7 +100,7 @@ asked_by_tag() {
 
 # Filters for `manifest`: without this policy; a Pod as of a Job; a container that ends.
 # shellcheck disable=SC2034 # read by the tests
-unselected='.metadata.labels = {"consistent-pull-policy/off": "test"}'
+unselected='.metadata.labels = {"consistent-pull-policy/ignore": "test"}'
 job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
 # Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
 updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],

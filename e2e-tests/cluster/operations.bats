@@ -208,15 +208,15 @@ creations() {
   repaired
   noted 'kubectl label namespace' # this is the namespace default
   repaired
-  kubectl label namespace default consistent-pull-policy/off-
+  kubectl label namespace default consistent-pull-policy/ignore-
   page "In an incident" 1
   untouched
-  kubectl label namespace "$NS" consistent-pull-policy/off-
+  kubectl label namespace "$NS" consistent-pull-policy/ignore-
   repaired
 }
 
 @test "The label on a Pod, or in a template, leaves this Pod out" {
-  switched_off='.metadata.labels["consistent-pull-policy/off"] = ""'
+  switched_off='.metadata.labels["consistent-pull-policy/ignore"] = ""'
   places="init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always"
   create pod "$places" ".spec.schedulerName = \"none\" | $switched_off"
   is pod 'pulls("imagecheck-0") == "IfNotPresent"'
@@ -342,7 +342,7 @@ app other other:v1 Always" '.spec.schedulerName = "none"')
   kube label pod "$pod" some=label
   page "In an incident" 1
   untouched
-  kubectl label namespace "$NS" consistent-pull-policy/off-
+  kubectl label namespace "$NS" consistent-pull-policy/ignore-
   not weak_check
   page "In an incident" 2
   eventually untouched

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 gojq --yaml-input --slurp --arg module "file://$module" '
   [.[] | select(type == "object" and .kind == "ClusterAdmissionPolicy")
     | ., (select(.metadata.name | endswith("-always-by-digest"))
-        | .metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached")
+        | .metadata.name += "-use-cached" | .spec.settings.registry.onUnavailable = "UseCached")
     | {(.metadata.name): {
         module: $module, allowedToMutate: (.spec.mutating // false), hostCapabilities: ["oci/*"],
         timeoutEvalSeconds: .spec.timeoutEvalSeconds,

@@ -1,5 +1,5 @@
 # Fresh, fast, and through an outage, on a node: examples/pre-pull.yaml beside always-by-digest.yaml with
-# `onNoAnswer: UseCached`. It needs POLICY_SERVER, whose source of images is HTTP.
+# `onUnavailable: UseCached`. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
 teardown_file() { remove_examples; }
@@ -20,7 +20,7 @@ pulled() {
 @test "fresh while the registry is there, without a pull; and while it is away, the copy under the tag" {
   needs POLICY_SERVER
   use_address
-  apply always-by-digest '.metadata.name += "-use-cached" | .spec.settings.registry.onNoAnswer = "UseCached"'
+  apply always-by-digest '.metadata.name += "-use-cached" | .spec.settings.registry.onUnavailable = "UseCached"'
   image app:v1 other:v1 pinned:v1
   pre_pull app:v1 other:v1 | kube apply --filename -
   eventually eval '[[ $(kube get daemonset pre-pull --output jsonpath={.status.numberReady}) == 1 ]]'

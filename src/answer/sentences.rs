@@ -99,7 +99,7 @@ impl Warnings {
                 // A finding tells it.
                 Action::Reject => continue,
                 _ if is_found => continue,
-                Action::KeepTag => " (kept as it is)",
+                Action::Allow => " (kept as it is)",
                 Action::UseCached if is_repaired => " (a node may use the image that it has)",
                 Action::UseCached => "",
             };

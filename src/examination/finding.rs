@@ -46,11 +46,9 @@ pub(crate) enum Effect {
     /// `Fix` repairs, `Reject` rejects. The repair is the new value of the subject, or an added
     /// check.
     Repairable,
-    /// `Fix` repairs, `Reject` warns. The repair is the new value of the subject.
-    Preference,
-    /// `Fix` and `Reject` reject. A pod template is only warned of, unless `templates` is `Reject`.
+    /// `Fix` and `Reject` reject. A pod template is only warned of, unless `podTemplates` is `Reject`.
     NotRepairable,
-    /// In a pod template, an image is not found. `Fix` and `Reject` do what `templates` says.
+    /// In a pod template, an image is not found. `Fix` and `Reject` do what `podTemplates` says.
     NotFound {
         /// Whether the Pods would be rejected. If not, they would be created and wait.
         rejects_pods: bool,
@@ -98,7 +96,7 @@ impl Finding<'_> {
     /// policy counts only if `changed_by` is its rule. It is not if a later rule undid the change, or
     /// if an earlier rule had changed the value.
     pub(crate) fn counts(&self, place: &Place<'_>) -> bool {
-        let is_repaired = matches!(self.effect, Effect::Repairable | Effect::Preference);
+        let is_repaired = self.effect == Effect::Repairable;
         let is_about_policy = matches!(self.subject, Subject::PullPolicy(_));
         !(is_repaired && is_about_policy) || place.policy.changed_by == Some(self.rule)
     }

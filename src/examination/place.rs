@@ -32,8 +32,6 @@ pub(crate) struct Entry<'o> {
     pub(crate) sets_policy: bool,
     /// What the settings say about this image.
     pub(crate) settings: ForImage<'o>,
-    /// Whether the settings exempt it, by its name or its image.
-    pub(super) is_exempt: bool,
 }
 
 /// A place: what came in, what it is in its Pod, and what it should be.
@@ -117,8 +115,6 @@ impl<'o> Entry<'o> {
         let server_default = PullPolicy::server_default(reference.as_ref().ok());
         let for_image = reference.map(|image| settings.for_image(&image));
         let for_image = for_image.unwrap_or_default();
-        let mut exempt = settings.exempt.containers.iter();
-        let is_exempt = for_image.is_exempt || exempt.any(|pattern| pattern.matches(name));
         Ok(Self {
             list,
             index,
@@ -131,7 +127,6 @@ impl<'o> Entry<'o> {
             policy: policy.unwrap_or(server_default),
             sets_policy: policy.is_some(),
             settings: for_image,
-            is_exempt,
         })
     }
 
@@ -142,7 +137,7 @@ impl<'o> Entry<'o> {
 
     /// Whether it is an app container that is not exempt.
     pub(crate) fn is_app(&self) -> bool {
-        self.list == List::Containers && !self.is_exempt
+        self.list == List::Containers && !self.settings.is_exempt
     }
 
     /// The path of the entry, e.g. `spec.containers[0]`. `spec` is the path of the Pod spec.

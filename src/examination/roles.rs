@@ -47,7 +47,7 @@ pub(super) fn places<'o>(
 fn role(entry: &Entry<'_>, settings: &Settings, can_be_check: bool) -> Role {
     let refuses_ids = settings.images.refuse_image_ids();
     match entry.reference {
-        _ if entry.is_exempt => Role::Exempt,
+        _ if entry.settings.is_exempt => Role::Exempt,
         Err(_) => Role::Invalid,
         Ok(image) if image.is_image_id() && refuses_ids => Role::Invalid,
         Ok(_) if can_be_check && settings.image_checks.has_prefix(entry.name) => Role::Check,

@@ -12,7 +12,6 @@ pub(crate) enum Rule {
     Registry,
     WeakCheck,
     MissingCheck,
-    PreferredPolicy,
     StaleCheck,
     PullOnce,
 }

@@ -25,7 +25,7 @@ pub(crate) enum Class {
     /// The registry denies access: 401 or 403.
     Denied,
     /// Everything else.
-    NoAnswer,
+    Unavailable,
 }
 
 /// The causes of failed lookups. Each has a sentence.
@@ -75,7 +75,7 @@ impl Failure {
         match self.cause {
             Cause::NotFound => Class::NotFound,
             Cause::Denied => Class::Denied,
-            _ => Class::NoAnswer,
+            _ => Class::Unavailable,
         }
     }
 
@@ -92,7 +92,7 @@ impl Failure {
         !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
     }
 
-    /// Whether `UseCached` differs from `KeepTag`. A digest names the same image wherever it comes
+    /// Whether `UseCached` differs from `Allow`. A digest names the same image wherever it comes
     /// from.
     pub(crate) const fn can_use_cached(self) -> bool {
         !self.is_of_request() && !self.has_digest

@@ -1,6 +1,4 @@
 //! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies.
-//! `images.forbidNever` only reports, because the image that a node has under this name may be
-//! another one than a registry's.
 
 use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::{Pattern, PullPolicy};
@@ -17,14 +15,13 @@ pub(super) fn replace(examination: &mut Examination<'_>) {
             continue;
         };
         let allowed = disallowed.allowed;
-        let effect = match allowed {
-            Some(allowed) if may_set => {
-                place.set_policy(allowed, Rule::DisallowedPolicy);
-                Effect::Repairable
-            }
-            _ => Effect::NotRepairable,
+        let effect = if may_set {
+            place.set_policy(allowed, Rule::DisallowedPolicy);
+            Effect::Repairable
+        } else {
+            Effect::NotRepairable
         };
-        let subject = Subject::PullPolicy(allowed);
+        let subject = Subject::PullPolicy(Some(allowed));
         examination
             .findings
             .add(index, Rule::DisallowedPolicy, subject, effect, disallowed);
@@ -38,13 +35,13 @@ struct Disallowed<'o> {
     setting: &'static str,
     /// Its first pattern that matches the image.
     pattern: &'o Pattern,
-    /// The pull policy to set instead. None if none is known to be right.
-    allowed: Option<PullPolicy>,
+    /// The pull policy to set instead.
+    allowed: PullPolicy,
     /// Whether the pull policy can be set.
     may_set: bool,
 }
 
-/// Whether the settings disallow the pull policy of a place. `requireAlways` goes before
+/// Whether the settings disallow the pull policy of a place. `requireAlways` takes precedence over
 /// `forbidAlways`, so the one list can hold the exceptions of the other.
 fn disallowed<'o>(place: &Place<'o>, may_set: bool) -> Option<Disallowed<'o>> {
     use PullPolicy::{Always, IfNotPresent, Never};
@@ -53,11 +50,9 @@ fn disallowed<'o>(place: &Place<'o>, may_set: bool) -> Option<Disallowed<'o>> {
         place.policy.now,
         settings.require_always,
         settings.forbid_always,
-        settings.forbid_never,
     ) {
-        (Always, None, Some(pattern), _) => ("forbidAlways", pattern, Some(IfNotPresent)),
-        (IfNotPresent | Never, Some(pattern), ..) => ("requireAlways", pattern, Some(Always)),
-        (Never, None, _, Some(pattern)) => ("forbidNever", pattern, None),
+        (Always, None, Some(pattern)) => ("forbidAlways", pattern, IfNotPresent),
+        (IfNotPresent | Never, Some(pattern), _) => ("requireAlways", pattern, Always),
         _ => return None,
     };
     Some(Disallowed {
@@ -75,21 +70,11 @@ impl Reason for Disallowed<'_> {
     }
 
     fn help(&self, place: &Place<'_>) -> String {
-        match self.allowed {
-            Some(allowed) if !self.may_set => {
-                format!(
-                    "a Pod's pull policies can't change, so create it anew with {}",
-                    allowed.as_str()
-                )
-            }
-            Some(_) => place.advice(),
-            None => {
-                format!(
-                    "set {} to IfNotPresent if a registry has this image",
-                    place.shown_name()
-                )
-            }
+        if self.may_set {
+            return place.advice();
         }
+        let allowed = self.allowed.as_str();
+        format!("a Pod's pull policies can't change, so create it anew with {allowed}")
     }
 
     fn repaired(&self, place: &Place<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 //! report `InvalidImageName` long after the Pod was accepted.
 //!
 //! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a
-//! finding only if `images.requireAlways` or `images.forbidNever` is set, because it may be an
+//! finding only if `images.requireAlways` is set, because it may be an
 //! image that these patterns mean.
 
 use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
@@ -22,7 +22,7 @@ pub(super) fn report(examination: &mut Examination<'_>) {
             Err(Invalid::Empty) if is_template => continue,
             Err(invalid) => (invalid.problem(), invalid.help()),
             Ok(_) => (
-                "it is an image ID, and images.requireAlways or images.forbidNever may name its image",
+                "it is an image ID, and images.requireAlways may name its image",
                 "write the image's name",
             ),
         };

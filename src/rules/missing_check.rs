@@ -1,5 +1,5 @@
 //! *missing-check*: in a Pod with image checks, the image of each place that needs a check has to
-//! be covered by one. With `imageChecks.everyPod`, this rule applies to more Pods.
+//! be covered by one. With `imageChecks.podsWithoutChecks`, this rule applies to more Pods.
 //!
 //! A controller may write users' patches and image overrides into the Pod after it has made the
 //! checks, or it makes no check at all. Admission comes later, so this policy sees the final
@@ -24,7 +24,7 @@ use self::why_not::WhyNot;
 use crate::examination::{Additions, Check, Effect, Examination, Place, Reason, Rule, Subject};
 use crate::image::PullPolicy;
 use crate::pod::List;
-use crate::settings::{Coverage, Form};
+use crate::settings::{Form, OnMissing};
 use crate::shown::shown;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
@@ -43,10 +43,10 @@ struct Uncovered {
 }
 
 /// Adds the checks of the images that are not covered, or reports the images, as
-/// `imageChecks.coverage` says. `images` has the indexes of the places with each image.
+/// `imageChecks.onMissing` says. `images` has the indexes of the places with each image.
 pub(super) fn add(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
-    let action = examination.settings.image_checks.coverage;
-    if action == Coverage::Off || !applies(examination) {
+    let action = examination.settings.image_checks.on_missing;
+    if action == OnMissing::Off || !applies(examination) {
         return;
     }
     let uncovered = uncovered(examination, images);
@@ -63,7 +63,7 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
             examination.additions = Some(additions);
         }
         Err(why_not) => {
-            let rejects = action == Coverage::Reject || why_not == WhyNot::TooLarge;
+            let rejects = action == OnMissing::Reject || why_not == WhyNot::TooLarge;
             let effect = if rejects {
                 Effect::NotRepairable
             } else {
@@ -77,12 +77,13 @@ pub(super) fn add(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
     }
 }
 
-/// Whether `imageChecks.coverage` applies to the Pod. Without image checks, it applies only where
+/// Whether `imageChecks.onMissing` applies to the Pod. Without image checks, it applies only where
 /// work can be half done.
 fn applies(examination: &Examination<'_>) -> bool {
     let can_be_half_done =
         examination.first_init().is_some() || !examination.spec.restarts_always();
-    examination.has_checks() || (examination.settings.image_checks.every_pod && can_be_half_done)
+    examination.has_checks()
+        || (examination.settings.image_checks.pods_without_checks && can_be_half_done)
 }
 
 fn uncovered(examination: &Examination<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {

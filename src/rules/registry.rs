@@ -59,8 +59,6 @@ struct Image<'o> {
     is_pulled: bool,
     /// Whether a place pulls it with `Always`.
     is_always: bool,
-    /// Whether each `Always` of it comes from *preferred-policy*.
-    is_preference: bool,
     /// The indexes of the places that have the image.
     places: Vec<usize>,
 }
@@ -89,7 +87,6 @@ fn images<'o>(examination: &Examination<'o>, lookup: Lookup) -> Vec<Image<'o>> {
                     reference,
                     is_pulled: false,
                     is_always: false,
-                    is_preference: true,
                     places: Vec::new(),
                 });
             }
@@ -117,7 +114,6 @@ impl Image<'_> {
         let is_always = place.policy.now == PullPolicy::Always || was_pinned;
         self.is_pulled |= place.policy.now != PullPolicy::Never;
         self.is_always |= is_always;
-        self.is_preference &= !is_always || place.policy.changed_by == Some(Rule::PreferredPolicy);
         self.places.push(index);
     }
 }
@@ -125,13 +121,6 @@ impl Image<'_> {
 /// Writes the digest into the places of an image, and sets their pull policies, unless they are
 /// `Never`.
 fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
-    let is_preference =
-        image.is_preference && examination.settings.registry.lookup == Lookup::PinAlways;
-    let effect = if is_preference {
-        Effect::Preference
-    } else {
-        Effect::Repairable
-    };
     let may_set = examination.request.operation.may_set_policies();
     for index in &image.places {
         let Some(place) = examination.places.get_mut(*index) else {
@@ -148,9 +137,13 @@ fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
         }
         place.set_image(pinned.clone(), Rule::Registry);
         let subject = Subject::Image(Some(pinned));
-        examination
-            .findings
-            .add(*index, Rule::Registry, subject, effect, Unpinned);
+        examination.findings.add(
+            *index,
+            Rule::Registry,
+            subject,
+            Effect::Repairable,
+            Unpinned,
+        );
     }
 }
 

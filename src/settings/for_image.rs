@@ -9,16 +9,12 @@ use crate::image::{Names, Pattern, Reference};
 /// whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ForImage<'s> {
-    /// Whether a pattern of `exempt.images` matches. (A container may be exempt by its name.)
+    /// Whether a pattern of `images.exempt` matches.
     pub(crate) is_exempt: bool,
     /// The pattern of `images.requireAlways`.
     pub(crate) require_always: Option<&'s Pattern>,
-    /// The pattern of `images.preferAlways`.
-    pub(crate) prefer_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidAlways`.
     pub(crate) forbid_always: Option<&'s Pattern>,
-    /// The pattern of `images.forbidNever`.
-    pub(crate) forbid_never: Option<&'s Pattern>,
     /// Whether the image is looked up.
     pub(crate) is_looked_up: bool,
 }
@@ -29,11 +25,9 @@ impl Settings {
         let names = LazyCell::new(|| Names::of(image));
         let (images, registry) = (&self.images, &self.registry);
         ForImage {
-            is_exempt: first(&self.exempt.images, &names).is_some(),
+            is_exempt: first(&images.exempt, &names).is_some(),
             require_always: first(&images.require_always, &names),
-            prefer_always: first(&images.prefer_always, &names),
             forbid_always: first(&images.forbid_always, &names),
-            forbid_never: first(&images.forbid_never, &names),
             // No registry has an image ID.
             is_looked_up: registry.lookup != Lookup::Off
                 && !image.is_image_id()

@@ -22,13 +22,13 @@ pub struct ImageChecks {
     #[serde(deserialize_with = "prefixes")]
     pub name_prefixes: Vec<Prefix>,
     /// What happens to an image that needs a check and has none, in a Pod that has image checks.
-    pub coverage: Coverage,
-    /// Whether `coverage` also applies to Pods without any image check, where work can be half
+    pub on_missing: OnMissing,
+    /// Whether `onMissing` also applies to Pods without any image check, where work can be half
     /// done: Pods with an init container, and Pods whose `restartPolicy` is not `Always`. With
-    /// coverage `Fix`, this needs a `template`, unless added checks are image volumes.
-    pub every_pod: bool,
+    /// `onMissing: Add`, this needs a `template`, unless added checks are image volumes.
+    pub pods_without_checks: bool,
     /// What an added check is made of.
-    #[serde(rename = "as")]
+    #[serde(rename = "type")]
     pub form: Form,
     /// The container that an added init container is made from if the Pod has no check to copy. It
     /// has no `name`, `image` or `imagePullPolicy`. Its command has to exist in every image,
@@ -36,7 +36,7 @@ pub struct ImageChecks {
     pub template: Option<Template>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
-    pub after: Vec<NamePattern>,
+    pub insert_after: Vec<NamePattern>,
 }
 
 impl Default for ImageChecks {
@@ -45,11 +45,11 @@ impl Default for ImageChecks {
             name_prefixes: ["imagecheck-", "imagepullcheck-"]
                 .map(|prefix| Prefix(prefix.into()))
                 .into(),
-            coverage: Coverage::default(),
-            every_pod: false,
+            on_missing: OnMissing::default(),
+            pods_without_checks: false,
             form: Form::default(),
             template: None,
-            after: Vec::new(),
+            insert_after: Vec::new(),
         }
     }
 }
@@ -109,7 +109,7 @@ pub(super) const fn is_label_byte(byte: u8) -> bool {
 /// What happens to an image that needs a check and has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Coverage {
+pub enum OnMissing {
     /// Nothing.
     Off,
     /// It is a warning, in every mode.
@@ -120,7 +120,7 @@ pub enum Coverage {
     /// It is a finding, and the repair adds the missing check. Where none can be added, it is a
     /// warning that says why. (If all together were larger than 1 MiB, it is a finding without a
     /// repair.)
-    Fix,
+    Add,
 }
 
 /// What an added check is made of.

@@ -29,7 +29,7 @@ pub struct Registry {
     /// What happens if there is no other answer: no connection, DNS, TLS, a time-out, 5xx, 429, a
     /// lookup that the host refuses, an image whose name can't be asked for, and an image
     /// beyond the 20th lookup of a request.
-    pub on_no_answer: Action,
+    pub on_unavailable: Action,
 }
 
 impl Default for Registry {
@@ -39,8 +39,8 @@ impl Default for Registry {
             images: Vec::new(),
             skip_images: Vec::new(),
             on_not_found: Action::Reject,
-            on_denied: Action::KeepTag,
-            on_no_answer: Action::KeepTag,
+            on_denied: Action::Allow,
+            on_unavailable: Action::Allow,
         }
     }
 }
@@ -75,7 +75,7 @@ pub enum Action {
     /// The image is a finding without a repair.
     Reject,
     /// The image and its pull policy don't change. There is a warning.
-    KeepTag,
+    Allow,
     /// The tag doesn't change, and `Always` becomes `IfNotPresent`, so a node can use an image that
     /// it has. There is a warning.
     UseCached,

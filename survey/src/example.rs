@@ -104,7 +104,7 @@ impl Example {
         let Some(policy) = &self.policy else {
             return 0;
         };
-        if text(policy.settings(), &["imageChecks", "as"]) == "ImageVolume" {
+        if text(policy.settings(), &["imageChecks", "type"]) == "ImageVolume" {
             // Image volumes are on by default since 1.35.
             35
         } else if policy.conditions.is_empty() {
@@ -134,20 +134,20 @@ fn paragraph(manifest: &str, start: &str) -> String {
     words.join(" ").replace('`', "")
 }
 
-/// The first policy's file, if this is a second policy: `mode: Reject`, `templates: Off`, and the
+/// The first policy's file, if this is a second policy: `mode: Reject`, `podTemplates: Off`, and the
 /// selectors and the other settings of a mutating policy.
 fn first_of(second: &Example, examples: &[Example]) -> Option<String> {
     let second = second.policy.as_ref()?;
     let settings = second.settings();
-    if text(settings, &["mode"]) != "Reject" || text(settings, &["templates"]) != "Off" {
+    if text(settings, &["mode"]) != "Reject" || text(settings, &["podTemplates"]) != "Off" {
         return None;
     }
     let kept = |policy: &AdmissionPolicy| {
         let mut settings = policy.settings().clone();
-        for key in ["mode", "templates", "registry"] {
+        for key in ["mode", "podTemplates", "registry"] {
             settings.as_object_mut()?.remove(key);
         }
-        object_mut(&mut settings, &["imageChecks"])?.remove("coverage");
+        object_mut(&mut settings, &["imageChecks"])?.remove("onMissing");
         let selectors = ["namespaceSelector", "objectSelector"];
         Some((settings, selectors.map(|key| policy.spec.get(key).cloned())))
     };

@@ -193,7 +193,7 @@ impl Survey {
         let mut assumed = Vec::new();
         if self.cluster.namespaces.is_empty() {
             assumed.push(
-                "no Namespace is in the input, so none has the label consistent-pull-policy/off"
+                "no Namespace is in the input, so none has the label consistent-pull-policy/ignore"
                     .to_owned(),
             );
         }

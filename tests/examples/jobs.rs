@@ -58,7 +58,7 @@ fn without_lookups_its_pods_get_the_same_checks_and_no_digest() {
     let mut checks_alone = policy("jobs");
     checks_alone.spec["settings"] = json!({
         "mode": "Fix",
-        "imageChecks": {"coverage": "Fix", "everyPod": true, "as": "ImageVolume"},
+        "imageChecks": {"onMissing": "Add", "podsWithoutChecks": true, "type": "ImageVolume"},
         "exempt": without_lookups.spec["settings"]["exempt"],
     });
     let mut repaired = 0;

@@ -1,4 +1,4 @@
-//! The label `consistent-pull-policy/off`, which switches the examples off: on a namespace, or on
+//! The label `consistent-pull-policy/ignore`, which switches the examples off: on a namespace, or on
 //! an object.
 
 use consistent_pull_policy_survey::{AdmissionRequest, is_selected};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::admission::selects;
 use super::{does_it_act, examples, is_second, policies};
 
-const LABEL: &str = "consistent-pull-policy/off";
+const LABEL: &str = "consistent-pull-policy/ignore";
 
 fn with_label(labels: &Value) -> Value {
     let mut labels = labels.clone();

@@ -17,7 +17,7 @@ test.describe("axe finds no accessibility problem", () => {
         [
           "rejected",
           async () => {
-            await playground.type("settings", "templates: Reject\nimages: {forbidNever: ['*']}\n");
+            await playground.type("settings", "podTemplates: Reject\nimages: {forbidNever: ['*']}\n");
             await playground.type(
               "object",
               "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b, imagePullPolicy: Never}]}\n",

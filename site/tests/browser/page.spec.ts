@@ -34,7 +34,7 @@ test("settings of one's own: refused with their path, and otherwise answered", a
   await expect(page.locator("#answer")).toBeHidden();
   await playground.type("settings", "imageChecks: [");
   await expect(page.locator("#settings-problem")).toContainText(/line \d/);
-  await playground.type("settings", "templates: Reject\nimages: {forbidNever: ['*']}\n");
+  await playground.type("settings", "podTemplates: Reject\nimages: {forbidNever: ['*']}\n");
   await expect(page.locator("#settings-problem")).toBeEmpty();
   await playground.type(
     "object",

@@ -33,7 +33,7 @@ function corpus(): string {
     },
     {
       ...{ apiVersion: "v1", kind: "Namespace" },
-      metadata: { name: "ci", labels: { "consistent-pull-policy/off": "" } },
+      metadata: { name: "ci", labels: { "consistent-pull-policy/ignore": "" } },
     },
   ];
   return [...pods, "---\n", ...reviews, ...others.map((one) => JSON.stringify(one))].join("");
@@ -119,7 +119,7 @@ describe("the core", () => {
     spec: { restartPolicy: "Never", containers: [container("app"), container("side")] },
   };
   const settings = {
-    imageChecks: { coverage: "Fix", everyPod: true, as: "ImageVolume" },
+    imageChecks: { onMissing: "Fix", podsWithoutChecks: true, as: "ImageVolume" },
     registry: { lookup: "Verify", images: ["*"] },
   };
   const started = (what: string, more: object = {}) => {
@@ -134,8 +134,8 @@ describe("the core", () => {
   };
 
   test("starts a Pod in the worst incident, and asks for its answer in this incident", () => {
-    expect(started("image", { onNotFound: "KeepTag" })).toEqual(["half", "waits"]);
+    expect(started("image", { onNotFound: "Allow" })).toEqual(["half", "waits"]);
     expect(started("image")).toEqual(["half", "rejected"]);
-    expect(started("registries", { onNoAnswer: "Reject" })).toEqual(["waits", "rejected"]);
+    expect(started("registries", { onUnavailable: "Reject" })).toEqual(["waits", "rejected"]);
   });
 });

@@ -33,7 +33,7 @@ pub(super) fn fields(examination: &Examination<'_>) -> Result<(Container, usize)
     let settings = &examination.settings.image_checks;
     let template = settings.template.as_ref().ok_or(why_not)?;
     let is_named = |place: &&Place<'_>| {
-        let mut patterns = settings.after.iter();
+        let mut patterns = settings.insert_after.iter();
         patterns.any(|pattern| pattern.matches(place.entry.name))
     };
     let last_named = init_containers(examination).rfind(is_named);

@@ -9,7 +9,7 @@ use super::needs::apps;
 use super::why_not::WhyNot;
 use crate::examination::{Check, Examination};
 use crate::pod::List;
-use crate::settings::{Coverage, Form};
+use crate::settings::{Form, OnMissing};
 
 /// The folder in which this policy mounts check volumes.
 pub(super) const MOUNT_FOLDER: &str = "/.imagecheck/";
@@ -33,7 +33,7 @@ impl Made {
     /// Why no check is added.
     pub(super) fn of(examination: &Examination<'_>) -> Result<Self, WhyNot> {
         let settings = &examination.settings.image_checks;
-        if settings.coverage != Coverage::Fix {
+        if settings.on_missing != OnMissing::Add {
             return Err(WhyNot::NotWanted);
         }
         if examination.spec.asks_for_windows() {

@@ -9,7 +9,7 @@ use crate::json::{lenient_list, lenient_string};
 use crate::settings::Template;
 
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container
-/// that `imageChecks.after` names: it fills the volumes of the template.
+/// that `imageChecks.insertAfter` names: it fills the volumes of the template.
 ///
 /// # Errors
 /// Why a check of the template could not run.
@@ -19,7 +19,7 @@ pub(super) fn from_template(
     last_named: Option<&Place<'_>>,
 ) -> Result<Container, WhyNot> {
     let mounts = template.volume_mounts.as_deref().unwrap_or_default();
-    let names_any = !examination.settings.image_checks.after.is_empty();
+    let names_any = !examination.settings.image_checks.insert_after.is_empty();
     if last_named.is_none() && names_any && !mounts.is_empty() {
         return Err(WhyNot::NoneBefore);
     }

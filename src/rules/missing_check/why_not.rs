@@ -5,7 +5,7 @@ use crate::shown::shown;
 /// Why no check is added.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhyNot {
-    /// `imageChecks.coverage` is not `Fix`.
+    /// `imageChecks.onMissing` is not `Fix`.
     NotWanted,
     /// The API server refuses some fields of Linux containers in a Windows Pod.
     Windows,
@@ -25,7 +25,7 @@ pub(super) enum WhyNot {
         /// The path of the field.
         field: String,
     },
-    /// The template mounts a volume, and the Pod has no init container that `imageChecks.after`
+    /// The template mounts a volume, and the Pod has no init container that `imageChecks.insertAfter`
     /// names. So nothing has filled the volume.
     NoneBefore,
     /// The Pod lacks this volume of the template, so the API server would refuse it.
@@ -65,7 +65,7 @@ impl WhyNot {
                 format!("{check} has a field that this policy doesn't know, {field}")
             }
             Self::NoneBefore => {
-                "the Pod has no init container that imageChecks.after names".to_owned()
+                "the Pod has no init container that imageChecks.insertAfter names".to_owned()
             }
             Self::NoVolume { volume } => {
                 let volume = shown(volume);

@@ -17,23 +17,23 @@ pub(super) fn use_failure(
 ) {
     let registry = &examination.settings.registry;
     let action = match failure.class() {
-        _ if !is_of_pods => Action::KeepTag,
+        _ if !is_of_pods => Action::Allow,
         Class::NotFound => registry.on_not_found,
         Class::Denied => registry.on_denied,
-        Class::NoAnswer => registry.on_no_answer,
+        Class::Unavailable => registry.on_unavailable,
     };
     let may_set = examination.request.operation.may_set_policies();
     let done = match action {
         Action::UseCached if failure.can_use_cached() && may_set => {
             use_cached(examination, &image.places, failure)
         }
-        Action::UseCached | Action::KeepTag => Action::KeepTag,
+        Action::UseCached | Action::Allow => Action::Allow,
         Action::Reject => Action::Reject,
     };
     let rejects_pods = action == Action::Reject;
     let is_template = examination.request.operation == Operation::Template;
     let effect = match failure.class() {
-        // `templates` decides, because a person is there to read it.
+        // `podTemplates` decides, because a person is there to read it.
         Class::NotFound if is_template => Some(Effect::NotFound { rejects_pods }),
         _ => rejects_pods.then_some(Effect::NotRepairable),
     };
@@ -48,9 +48,9 @@ pub(super) fn use_failure(
 }
 
 /// Lets these places use the image that the node has: `Always` becomes `IfNotPresent`, except where
-/// `images.requireAlways` matches. Returns `KeepTag` if nothing was lowered.
+/// `images.requireAlways` matches. Returns `Allow` if nothing was lowered.
 fn use_cached(examination: &mut Examination<'_>, places: &[usize], failure: Failure) -> Action {
-    let mut done = Action::KeepTag;
+    let mut done = Action::Allow;
     for index in places {
         if let Some(place) = examination.places.get_mut(*index)
             && place.policy.now == PullPolicy::Always

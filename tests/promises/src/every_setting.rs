@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A setting that has a value of its own. A section such as `imageChecks` only groups other
 /// settings, so it is not listed.
 pub struct Setting {
-    /// The path, for example `imageChecks.coverage`.
+    /// The path, for example `imageChecks.onMissing`.
     pub path: String,
     /// The value if nothing is set.
     pub default: Value,

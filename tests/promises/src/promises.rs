@@ -278,8 +278,8 @@ fn told(observed: &Observed) -> String {
 fn second_policy() -> [(&'static str, Value); 4] {
     [
         ("mode", "Reject".into()),
-        ("imageChecks.coverage", "Warn".into()),
-        ("templates", "Off".into()),
+        ("imageChecks.onMissing", "Warn".into()),
+        ("podTemplates", "Off".into()),
         ("registry", Value::Null),
     ]
 }

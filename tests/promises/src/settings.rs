@@ -35,16 +35,16 @@ impl<'s> Settings<'s> {
         self.choice("mode", "Fix")
     }
 
-    pub(crate) fn coverage(self) -> &'s str {
-        self.choice("imageChecks.coverage", "Warn")
+    pub(crate) fn on_missing(self) -> &'s str {
+        self.choice("imageChecks.onMissing", "Warn")
     }
 
-    pub(crate) fn every_pod(self) -> bool {
-        self.get("imageChecks.everyPod") == Some(&Value::Bool(true))
+    pub(crate) fn pods_without_checks(self) -> bool {
+        self.get("imageChecks.podsWithoutChecks") == Some(&Value::Bool(true))
     }
 
     pub(crate) fn as_volumes(self) -> bool {
-        self.choice("imageChecks.as", "InitContainer") == "ImageVolume"
+        self.choice("imageChecks.type", "InitContainer") == "ImageVolume"
     }
 
     pub(crate) fn pull_once(self) -> bool {
@@ -56,7 +56,7 @@ impl<'s> Settings<'s> {
     }
 
     pub(crate) fn templates(self) -> &'s str {
-        self.choice("templates", "Warn")
+        self.choice("podTemplates", "Warn")
     }
 
     /// The texts of a list. An empty text counts as absent.
@@ -83,6 +83,6 @@ impl<'s> Settings<'s> {
     /// Whether an entry with this name and image is exempt.
     pub(crate) fn exempts(self, name: &str, image: &str) -> bool {
         let mut patterns = self.list("exempt.containers").into_iter();
-        patterns.any(|pattern| glob(pattern, name)) || self.matches("exempt.images", image)
+        patterns.any(|pattern| glob(pattern, name)) || self.matches("images.exempt", image)
     }
 }

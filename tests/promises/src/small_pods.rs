@@ -3,7 +3,7 @@
 //! none that random Pods don't notice.
 //!
 //! A Pod that is another one with other names (of images, app containers or volumes) is left out.
-//! So is a Pod with `restartPolicy: Always` where `imageChecks.everyPod` doesn't depend on it.
+//! So is a Pod with `restartPolicy: Always` where `imageChecks.podsWithoutChecks` doesn't depend on it.
 
 use serde_json::{Value, json};
 
@@ -51,12 +51,12 @@ pub const FAMILIES: [Family; 3] = [
 #[must_use]
 pub fn settings() -> Vec<Value> {
     let template = json!({"command": ["/check"]});
-    let every = |kind: &str, pull_once: bool| json!({"imageChecks": {"coverage": "Fix", "everyPod": true, "as": kind, "template": template}, "pullOnce": pull_once});
+    let every = |kind: &str, pull_once: bool| json!({"imageChecks": {"onMissing": "Add", "podsWithoutChecks": true, "type": kind, "template": template}, "pullOnce": pull_once});
     vec![
         json!({}),
         json!({"pullOnce": false}),
-        json!({"imageChecks": {"coverage": "Fix"}}),
-        json!({"imageChecks": {"coverage": "Fix", "as": "ImageVolume"}}),
+        json!({"imageChecks": {"onMissing": "Add"}}),
+        json!({"imageChecks": {"onMissing": "Add", "type": "ImageVolume"}}),
         every("InitContainer", true),
         every("ImageVolume", true),
         every("ImageVolume", false),

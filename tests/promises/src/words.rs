@@ -300,7 +300,7 @@ impl<'p> Pod<'p> {
     /// Whether this policy looks for images that are not covered.
     pub(crate) fn is_under_coverage(&self) -> bool {
         let can_be_half_done = self.first_init_container().is_some() || !self.always_restarts();
-        self.has_checks() || self.settings.every_pod() && can_be_half_done
+        self.has_checks() || self.settings.pods_without_checks() && can_be_half_done
     }
 
     fn always_restarts(&self) -> bool {

@@ -1,5 +1,5 @@
 //! The containers that service meshes inject. The images have the names that the meshes use,
-//! because some example settings name these images in `exempt.images`.
+//! because some example settings name these images in `images.exempt`.
 
 use serde_json::{Value, json};
 

@@ -14,9 +14,9 @@ use crate::every_setting::every_setting;
 use crate::json::put;
 use crate::settings::Settings;
 
-const ACTIONS: [&str; 3] = ["KeepTag", "UseCached", "Reject"];
+const ACTIONS: [&str; 3] = ["Allow", "UseCached", "Reject"];
 /// The settings that say what to do after a failed lookup.
-const ON: [&str; 3] = ["onNotFound", "onDenied", "onNoAnswer"];
+const ON: [&str; 3] = ["onNotFound", "onDenied", "onUnavailable"];
 
 /// The paths of the settings that are true or false, each with the value that is not the default.
 static BOOLEANS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
@@ -49,7 +49,7 @@ impl Source<'_> {
             settings["registry"] = self.registry()?;
         }
         if self.chance(2, 3)? {
-            settings["templates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
+            settings["podTemplates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
         }
         if self.chance(if self.is_dense { 3 } else { 1 }, 5)? {
             let patterns = json!(self.words(CONTAINER_PATTERNS, 2)?);
@@ -57,7 +57,7 @@ impl Source<'_> {
         }
         if self.chance(1, 6)? {
             let patterns = self.image_patterns()?;
-            put(&mut settings, "exempt.images", patterns);
+            put(&mut settings, "images.exempt", patterns);
         }
         for (path, value) in &*BOOLEANS {
             let mut with = settings.clone();
@@ -87,12 +87,12 @@ impl Source<'_> {
             set("namePrefixes", self.bytes.choose(&prefixes)?.clone());
         }
         if self.chance(3, 4)? {
-            let coverages = ["Fix", "Fix", "Fix", "Warn", "Off", "Reject"];
+            let coverages = ["Add", "Add", "Add", "Warn", "Off", "Reject"];
             let coverages = &coverages[if self.is_dense { 0 } else { 2 }..];
-            set("coverage", self.pick(coverages)?.into());
+            set("onMissing", self.pick(coverages)?.into());
         }
         if self.chance(1, 3)? {
-            set("as", "ImageVolume".into());
+            set("type", "ImageVolume".into());
         }
         if self.chance(1, 3)? {
             let templates = [
@@ -158,7 +158,7 @@ impl Source<'_> {
 
     /// Writes the values that forms leave behind for a setting that is not set.
     fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
-        let paths = "images exempt pullOnce imageChecks.coverage imageChecks.namePrefixes \
+        let paths = "images exempt pullOnce imageChecks.onMissing imageChecks.namePrefixes \
             images.forbidNever registry.onDenied";
         for path in paths.split_whitespace() {
             let unset = self

@@ -16,10 +16,10 @@ use crate::words::{Place, Pod};
 /// images: see docs/your-own-checks.md.
 pub(super) fn prepare(settings: &mut Value, event: Event) {
     if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
-        let mut patterns = Settings(settings).list("exempt.images");
+        let mut patterns = Settings(settings).list("images.exempt");
         patterns.extend(["docker.io/istio/*", "cr.l5d.io/linkerd/*"]);
         let patterns = patterns.into_iter().map(Value::from).collect();
-        crate::json::put(settings, "exempt.images", patterns);
+        crate::json::put(settings, "images.exempt", patterns);
     }
 }
 

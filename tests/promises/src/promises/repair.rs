@@ -208,7 +208,7 @@ fn always_is_pinned(repaired: &Repaired) -> Kept {
     hold(tag.is_none(), || format!("{tag:?}"))
 }
 
-/// A check is added with `coverage: Fix`, once for the image of a place that needs a check, and as
+/// A check is added with `onMissing: Add`, once for the image of a place that needs a check, and as
 /// strong as the strongest place that pulls this image. Its name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
     if !repaired.has_all_lookups() {
@@ -229,7 +229,7 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
         let is_needed = needing.any(|place| place.is_same_image(check));
         let is_pulled = |place: &Place| repaired.new.is_pulled(place);
         let strength = repaired.strongest_before_pull_once(check, is_pulled);
-        let is_right = settings.coverage() == "Fix"
+        let is_right = settings.on_missing() == "Add"
             && before.is_under_coverage()
             && is_needed
             && is_once(check)

@@ -103,7 +103,7 @@ fn second_policy_accepts_it(story: &Story) -> Kept {
     Ok(())
 }
 
-/// With `templates: Reject`, a pod template is rejected exactly if its Pod would be rejected, or if
+/// With `podTemplates: Reject`, a pod template is rejected exactly if its Pod would be rejected, or if
 /// an image is not found, and with `Warn` it is warned of this. It has the findings of its Pod, and
 /// asks for the images of its Pod first. Its sentences say what becomes of the Pods. There is no
 /// warning of what `Fix` repairs in the Pod.
@@ -123,7 +123,7 @@ fn template_is_told(story: &Story) -> Kept {
     let pod = story.run(create.clone(), &[])?;
     let run = |templates: &str| {
         let request = story.case.request.clone();
-        story.run(request, &[("templates", templates.into())])
+        story.run(request, &[("podTemplates", templates.into())])
     };
     let (warned, rejected) = (run("Warn")?, run("Reject")?);
     let told = |template: &Observed| {
