@@ -55,7 +55,7 @@ impl<'s> Settings<'s> {
         self.choice("registry.lookup", "Off")
     }
 
-    pub(crate) fn templates(self) -> &'s str {
+    pub(crate) fn pod_templates(self) -> &'s str {
         self.choice("podTemplates", "Warn")
     }
 
