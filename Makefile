@@ -172,7 +172,7 @@ fresh-machine: ## README's commands in a new Debian, without and with rustup (ha
 .PHONY: deep-tests
 deep-tests: lint monitoring soak release-tests mutants ## The checks that CI runs each week
 
-# The playground is a page that runs the module in the browser: docs/operations.md#try-your-own-pod.
+# The playground is a page that runs the module in the browser: docs/try.md.
 .PHONY: site
 site: site-build ## Serve the playground on http://localhost:4173
 	@cd site && npm run --silent preview

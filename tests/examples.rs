@@ -489,6 +489,8 @@ fn the_settings_in_the_documentation_are_valid() {
             };
             if settings["kind"] == "ClusterAdmissionPolicy" {
                 settings = settings["spec"]["settings"].take();
+            } else if settings.get("preset").is_some() {
+                settings = settings["settings"].take();
             }
             let is_settings = settings
                 .as_object()

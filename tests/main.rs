@@ -7,4 +7,5 @@ mod bytes;
 mod documentation;
 mod every_setting_is_listed;
 mod examples;
+mod generated_pages;
 mod rancher_form;

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 use crate::words::{Place, Pod};
 
 /// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's
-/// images: see docs/your-own-checks.md.
+/// images: see docs/mesh.md.
 pub(super) fn prepare(settings: &mut Value, event: Event) {
     if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
         let mut patterns = Settings(settings).list("images.exempt");
