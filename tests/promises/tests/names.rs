@@ -41,7 +41,7 @@ const TEXTS: [(&str, &[&str]); 3] = [
         ],
     ),
     (
-        "noAnswer",
+        "unavailable",
         &[
             "something else",
             "NAME is quarantined",
