@@ -59,6 +59,14 @@ cluster() {
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 
+@test "Failed lookups: whatever annotations somebody writes, the warnings are counted" {
+  pods=$(cluster)
+  kubectl() { cat <<<"$pods"; }
+  output=$(set -o pipefail; eval "$(block docs/monitoring.md '^## Failed lookups' console)")
+  same 'the commonest' '2 web is late' "$(head -n 1 <<<"$output" | sed 's/^ *//')"
+  empty 'other lines' "$(grep --invert-match '^ *[0-9][0-9]* ' <<<"$output")"
+}
+
 @test "In the Pod: whatever annotations somebody writes, the command shows them" {
   kubectl() { jq ".items[$number]" <<<"$pods"; }
   pods=$(cluster)
