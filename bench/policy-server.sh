@@ -9,7 +9,7 @@
 review=test_data/reviews/agent-stack-pod-create.json
 url=http://127.0.0.1:$port/validate
 serve "$(nothing && policy this "$module" '{imageChecks: {onMissing: "Off"}}' &&
-  policy adds "$module" '{imageChecks: {onMissing: Add}, images: {preferAlways: ["*"]}}')"
+  policy adds "$module" '{imageChecks: {onMissing: Add}, images: {requireAlways: ["*"]}}')"
 send() { curl -fsS -H 'Content-Type: application/json' -d "@$1" "$url/this"; }
 send "$review" >"$tmp/answer"
 # Applies the JSON patch of the answer (replacements and additions to objects alone) to the review.

@@ -1,4 +1,5 @@
-# Outputs that pages show, from the pages' own commands. The commands that need a cluster are in cluster/operations.bats.
+# The commands of pages, as they are written, and the outputs that pages show. Here, helm renders the chart of this clone, and
+# kubectl is a stub; cluster/operations.bats runs the commands of docs/install.md in a cluster.
 
 load lib
 
@@ -13,7 +14,7 @@ block() {
 
 @test "Try your own Pod: kwctl prints what the page shows" {
   real_host || skip "KWCTL=kwctl runs this"
-  page=docs/operations.md start='^[*][*]With [[]kwctl'
+  page=docs/try.md start='^## With kwctl'
   mkdir "$BATS_TEST_TMPDIR/examples"
   block "$page" "$start" yaml >"$BATS_TEST_TMPDIR/pod.yaml"
   sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/agent-stack-k8s.yaml \
@@ -58,6 +59,14 @@ cluster() {
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 
+@test "Failed lookups: whatever annotations somebody writes, the warnings are counted" {
+  pods=$(cluster)
+  kubectl() { cat <<<"$pods"; }
+  output=$(set -o pipefail; eval "$(block docs/monitoring.md '^## Failed lookups' console)")
+  same 'the commonest' '2 web is late' "$(head -n 1 <<<"$output" | sed 's/^ *//')"
+  empty 'other lines' "$(grep --invert-match '^ *[0-9][0-9]* ' <<<"$output")"
+}
+
 @test "In the Pod: whatever annotations somebody writes, the command shows them" {
   kubectl() { jq ".items[$number]" <<<"$pods"; }
   pods=$(cluster)
@@ -69,28 +78,9 @@ cluster() {
   same rule pull-once "$(eval "$(block docs/answers.md '^## In the Pod' console)" | jq --raw-output '.["consistent-pull-policy/changes"][0].rule')"
 }
 
-@test "hack/original-pod.jq prints a repaired Pod as it was, and any other Pod unchanged" {
-  number=0
-  cluster | jq --compact-output '.items[]' | while read -r pod; do
-    jq --from-file hack/original-pod.jq <<<"$pod" >"$BATS_TEST_TMPDIR/original" || fail "$pod"
-    policy=IfNotPresent
-    [[ $(jq --raw-output .metadata.name <<<"$pod") == hostile-* || $pod != *pull-once* ]] || policy=Always
-    same Pod "$(jq --arg policy "$policy" 'del(.status, .metadata.annotations) | .spec.containers[0].imagePullPolicy = $policy' <<<"$pod")" \
-      "$(<"$BATS_TEST_TMPDIR/original")"
-  done
-  # Added init containers and volumes, and all that held only them, are gone.
-  same 'the Pod' '{"spec":{"containers":[{"name":"web","image":"app:1"}]},"metadata":{"name":"added"}}' "$(jq --compact-output --from-file hack/original-pod.jq <<'JSON'
-{"spec": {"initContainers": [{"name": "imagecheck-0"}], "volumes": [{"name": "imagecheck-1"}],
-  "containers": [{"name": "web", "image": "app:1", "volumeMounts": [{"name": "imagecheck-1", "mountPath": "/.imagecheck/imagecheck-1"}]}]},
- "metadata": {"name": "added", "annotations": {"consistent-pull-policy/changes":
-  "[{\"path\": \"spec.initContainers[0]\", \"from\": null, \"to\": {\"name\": \"imagecheck-0\"}}, {\"path\": \"spec.volumes[0]\", \"from\": null, \"to\": {\"name\": \"imagecheck-1\"}}, {\"more\": 12}]"}}}
-JSON
-  )"
-}
-
 # The second block of commands, with an answer of kwctl: $1 is the answer.
 printed() {
-  page=docs/operations.md
+  page=docs/try.md
   echo "$1" >answer.json
   kubectl() { [[ $1 == patch ]] || return 1; while [[ $1 != --patch ]]; do shift; done; jq --compact-output . <<<"$2"; }
   eval "$(grep --only-matching '^kubectl patch --local .*' "$OLDPWD/$page")"
@@ -103,16 +93,93 @@ printed() {
   same 'patch of a repaired Pod' '[{"op":"test"}]' "$(printed "{\"allowed\": true, \"patch\": \"$(base64 <<<'[{"op": "test"}]')\"}")"
 }
 
+# packed: packs the chart, once for all tests. Sets `chart`.
+packed() {
+  chart=$BATS_FILE_TMPDIR/consistent-pull-policy-0.1.0.tgz
+  [[ ! -e $chart ]] || return 0
+  "${XTASK%/*}/chart-schema" >"$BATS_FILE_TMPDIR/schema.json"
+  hack/chart.sh "$BATS_FILE_TMPDIR/schema.json" "$BATS_FILE_TMPDIR"
+}
+
 @test "Argo CD and Flux: the chart takes the values of the page" {
   local number values
-  "${XTASK%/*}/chart-schema" >"$BATS_TEST_TMPDIR/schema.json"
-  hack/chart.sh "$BATS_TEST_TMPDIR/schema.json" "$BATS_TEST_TMPDIR"
+  packed
   number=0
   while read -r values; do
     number=$((number + 1))
-    helm template jobs "$BATS_TEST_TMPDIR"/*.tgz --values <(echo "$values") |
+    helm template jobs "$chart" --values <(echo "$values") |
       gojq --yaml-input --exit-status 'select(.kind == "ClusterAdmissionPolicy") | .spec.settings.registry.images == ["registry.example.com/*"]'
-  done < <(sed -n '/^## Argo CD and Flux/,/^## Rancher/p' docs/operations.md | awk '/^```yaml$/ { print "---"; inside = 1; next } /^```$/ { inside = 0 } inside' |
-    gojq --yaml-input --compact-output '.spec.source.helm.valuesObject // .spec.values // empty')
+  done < <(awk '/^```yaml$/ { print "---"; inside = 1; next } /^```$/ { inside = 0 } inside' docs/gitops.md |
+    gojq --yaml-input --compact-output '.spec.source?.helm.valuesObject // .spec.values? // empty')
   [[ $number == 2 ]]
+}
+
+# blocks PAGE: each block of commands of a page, ended by a NUL. Some blocks belong to an entry of a list.
+blocks() {
+  awk '{ text = $0; sub(/^ +/, "", text) }
+    inside && text == "```" { inside = 0; printf "%c", 0; next }
+    inside { print substr($0, indent) }
+    text == "```console" { inside = 1; indent = length($0) - length(text) + 1 }' "$1"
+}
+
+# The programs that the commands of README.md and docs/install.md call, in place of a cluster. The file `calls` counts them.
+stubs() {
+  helm() {
+    echo helm >>calls
+    case "$1 ${*: -1}" in
+    repo\ * | install\ kubewarden/admission-controller) ;;
+    uninstall\ *) [[ $2 == jobs ]] ;;
+    install\ * | upgrade\ *)
+      [[ $2 == jobs && ($3 == oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-policy || $3 == "${chart##*/}") ]]
+      [[ $3 != oci://* ]] || set -- "${@:1:3}" "${@:6}" # --version
+      command helm template jobs "$chart" "${@:4}" --set policyServer.image=registry.test/policy-server:v1 >rendered.yaml
+      [[ $(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name' rendered.yaml) == consistent-pull-policy-jobs ]]
+      ;;
+    *) return 1 ;;
+    esac
+  }
+  kubectl() {
+    echo kubectl >>calls
+    case $* in
+    *clusteradmissionpolicy*) [[ $* == *consistent-pull-policy-jobs* ]] ;;
+    create\ --filename\ -) gojq --yaml-input --exit-status '.spec.template.spec.containers | length > 1' ;;
+    get\ pods\ *--output\ json) echo '{"items": []}' ;;
+    logs\ *) [[ $* == *kubewarden/policy-server=jobs* ]] && echo 'monitor mode' ;;
+    create\ job\ * | delete\ mutatingwebhookconfiguration\ kw.cap.consistent-pull-policy-jobs) ;;
+    get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
+    *) return 1 ;;
+    esac
+  }
+  make() { echo make >>calls && grep --quiet "^$1:" "$OLDPWD/Makefile"; }
+}
+
+@test "README.md and docs/install.md: each block of commands runs, with the chart's values of the page" {
+  local commands number=0
+  packed
+  stubs
+  cd "$BATS_TEST_TMPDIR"
+  block "$OLDPWD/docs/install.md" '^## The chart' yaml >values.yaml
+  while IFS= read -r -u 4 -d '' commands; do
+    number=$((number + 1)) row=$commands
+    rm -f calls
+    eval "$commands" >/dev/null
+    [[ -s calls ]] || fail "no stub was called"
+  done 4< <(blocks "$OLDPWD/README.md"; blocks "$OLDPWD/docs/install.md")
+  ((number > 14)) || fail "$number blocks"
+}
+
+@test "README.md: the policy without settings changes the Pod as the page shows" {
+  local before after settings
+  block README.md '^Its name says' diff >"$BATS_TEST_TMPDIR/diff"
+  before=$(sed -n 's/^[ -]//p' "$BATS_TEST_TMPDIR/diff")
+  after=$(grep -v '^-' "$BATS_TEST_TMPDIR/diff" | sed 's/^[ +]//')
+  settings=$(block README.md '^This policy does that' yaml | gojq --yaml-input --compact-output .spec.settings)
+  gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE", userInfo: {}, object: (. + {apiVersion: "v1"})}' \
+    <<<"$before" >"$BATS_TEST_TMPDIR/request.json"
+  "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" >"$BATS_TEST_TMPDIR/answer.json"
+  jq --raw-output '.patch | @base64d' "$BATS_TEST_TMPDIR/answer.json" >"$BATS_TEST_TMPDIR/patch.json"
+  [[ $(jq --compact-output '[.[] | select(.path | startswith("/spec")) | [.path, .value]]' "$BATS_TEST_TMPDIR/patch.json") == \
+    '[["/spec/containers/0/imagePullPolicy","IfNotPresent"],["/spec/initContainers/0/imagePullPolicy","Always"]]' ]]
+  same spec "$(gojq --yaml-input --compact-output .spec <<<"$after")" "$(gojq --yaml-input --compact-output '.spec
+    | .containers[0].imagePullPolicy = "IfNotPresent" | .initContainers[0].imagePullPolicy = "Always"' <<<"$before")"
 }

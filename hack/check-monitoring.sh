@@ -21,3 +21,9 @@ cp monitoring/alerts.test.yaml "$work"
 jq '{groups: [{name: "dashboard", rules: [.panels[] | .id as $id | .targets[] | {record: "panel:\($id):\(.refId)", expr}]}]}' \
   monitoring/dashboard.json >"$work/dashboard.yaml"
 "$promtool" check rules "$work/dashboard.yaml"
+# The dashboard counts what the alerts count: the expressions without their sums and limits.
+hidden=$(gojq --yaml-input --raw-output --slurpfile dashboard monitoring/dashboard.json '
+  def counted: sub("^sum by [^)]*[)] "; "") | sub(" > [0-9]+$"; "") | gsub("\\s+"; " ");
+  ($dashboard[0] | [.panels[].targets[].expr | counted] | join("\n")) as $shown
+  | .groups[].rules[] | select(.expr | counted | inside($shown) | not).alert' "$work/alerts.yaml")
+[[ -z $hidden ]] || { echo "monitoring/dashboard.json doesn't count what these alerts count: $hidden" >&2 && exit 1; }

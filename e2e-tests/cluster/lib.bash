@@ -226,7 +226,7 @@ page_block() {
 # acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/install.md. The
 # first one may time out.
 acts() {
-  bash -c "$(page_block "When new settings act" console | sed "s#/NAME#/$1#")"
+  bash -c "$(page_block "When new settings take effect" console | sed "s#consistent-pull-policy-jobs#$1#")"
 }
 
 # apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.

@@ -107,6 +107,8 @@ impl<'r> Request<'r> {
     /// Whether the stored object has the same pod template.
     fn has_stored_template(&self) -> bool {
         let stored = self.kind.template(self.stored);
-        !self.creates && stored.is_some() && stored == self.kind.template(self.object)
+        !self.creates
+            && stored.is_some_and(Value::is_object)
+            && stored == self.kind.template(self.object)
     }
 }

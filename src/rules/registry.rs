@@ -35,6 +35,9 @@ pub(super) fn look_up(examination: &mut Examination<'_>, client: &mut dyn Client
     if lookup == Lookup::Off {
         return;
     }
+    if lookup.pins() && examination.request.operation.is_before_start() {
+        lower_digests(examination);
+    }
     let mut session = Session::new(client);
     for image in images(examination, lookup) {
         match session.digest(image.reference) {
@@ -144,6 +147,44 @@ fn pin(examination: &mut Examination<'_>, image: &Image<'_>, digest: &str) {
             Effect::Repairable,
             Unpinned,
         );
+    }
+}
+
+/// Replaces `Always` in the places whose image has a digest.
+fn lower_digests(examination: &mut Examination<'_>) {
+    for (index, place) in examination.places.iter_mut().enumerate() {
+        let has_digest = |image: Reference<'_>| image.digest().is_some();
+        if place.takes_part()
+            && place.policy.now == PullPolicy::Always
+            && place.entry.reference.is_ok_and(has_digest)
+            && place.entry.settings.is_looked_up
+            && place.entry.settings.require_always.is_none()
+        {
+            place.set_policy(PullPolicy::IfNotPresent, Rule::Registry);
+            let subject = Subject::PullPolicy(Some(PullPolicy::IfNotPresent));
+            examination.findings.add(
+                index,
+                Rule::Registry,
+                subject,
+                Effect::Repairable,
+                AlwaysByDigest,
+            );
+        }
+    }
+}
+
+/// A digest is pulled with `Always`.
+#[derive(Debug)]
+struct AlwaysByDigest;
+
+impl Reason for AlwaysByDigest {
+    fn problem(&self, place: &Place<'_>, image: &str) -> String {
+        let pulls = place.pulls(image);
+        format!("{pulls} but its digest always names the same content")
+    }
+
+    fn help(&self, place: &Place<'_>) -> String {
+        place.advice()
     }
 }
 

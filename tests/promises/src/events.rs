@@ -1,4 +1,4 @@
-//! Events in a Pod's life: between this policy and a second policy, or after the Pod was created.
+//! Events in a Pod's life: between this policy and the guard, or after the Pod was created.
 //!
 //! The functions here make the objects and requests of the events. [`promises`](crate::promises)
 //! checks the promises that apply to each event.
@@ -18,7 +18,7 @@ pub use self::webhook::Webhook;
 pub enum Event {
     /// The Pod is created. Nothing else happens.
     Created,
-    /// Another webhook changes the Pod after this policy in mode `Fix`, and before a second policy.
+    /// Another webhook changes the Pod after this policy in mode `Fix`, and before the guard.
     ChangedBetween(Webhook),
     /// The plugin `AlwaysPullImages` raises all pull policies to `Always`: once before the webhooks
     /// run, and once after them.

@@ -4,7 +4,7 @@
 use crate::image::{Reference, compared_host, is_registry};
 
 /// Whether a glob matches the whole of a text.
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
+fn glob(pattern: &str, text: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {
         None => text.is_empty(),

@@ -274,8 +274,8 @@ fn told(observed: &Observed) -> String {
     }
 }
 
-/// The settings of a second policy that differ from those of the first policy.
-fn second_policy() -> [(&'static str, Value); 4] {
+/// The settings of the guard that differ from those of the first policy.
+fn guard() -> [(&'static str, Value); 4] {
     [
         ("mode", "Reject".into()),
         ("imageChecks.onMissing", "Warn".into()),

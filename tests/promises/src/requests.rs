@@ -108,7 +108,7 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
     };
     let (new, old) = (object.pointer(template), old.pointer(template));
     is_being_deleted
-        || settings.podTemplates() == "Off"
+        || settings.pod_templates() == "Off"
         || has_controller(object, None)
         || is_update && request["kind"]["kind"] == "Job"
         || is_update && new.is_some() && new == old

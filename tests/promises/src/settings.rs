@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::image::Reference;
 use crate::json::text;
-use crate::pattern::{glob, names_image};
+use crate::pattern::names_image;
 
 /// The settings of a case. They have to be valid.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl<'s> Settings<'s> {
         self.choice("registry.lookup", "Off")
     }
 
-    pub(crate) fn templates(self) -> &'s str {
+    pub(crate) fn pod_templates(self) -> &'s str {
         self.choice("podTemplates", "Warn")
     }
 
@@ -78,11 +78,5 @@ impl<'s> Settings<'s> {
         let image = Reference::parse(image);
         let mut patterns = self.list(path).into_iter();
         image.is_some_and(|image| patterns.any(|pattern| names_image(pattern, &image)))
-    }
-
-    /// Whether an entry with this name and image is exempt.
-    pub(crate) fn exempts(self, name: &str, image: &str) -> bool {
-        let mut patterns = self.list("exempt.containers").into_iter();
-        patterns.any(|pattern| glob(pattern, name)) || self.matches("images.exempt", image)
     }
 }

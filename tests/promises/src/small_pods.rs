@@ -64,6 +64,7 @@ pub fn settings() -> Vec<Value> {
 }
 
 const IMAGES: [&str; 2] = ["x:1", "y:1"];
+const EXEMPT_IMAGES: [&str; 2] = ["exempt/x:1", "exempt/y:1"];
 const POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +84,17 @@ struct SmallPlace {
     is_exempt: bool,
     /// Of a volume: whether each init container and each app container mounts it.
     mounted_by: [[bool; 2]; 2],
+}
+
+impl SmallPlace {
+    fn image(&self) -> &'static str {
+        let images = if self.is_exempt {
+            EXEMPT_IMAGES
+        } else {
+            IMAGES
+        };
+        images[self.image]
+    }
 }
 
 /// A small Pod.
@@ -239,15 +251,12 @@ impl SmallPod {
                 .enumerate()
                 .map(move |(number, place)| (place, format!("{name}{number}")))
         });
-        let named = places.map(|(place, name)| {
-            let name = match place.kind {
-                Kind::Check => {
-                    checks += 1;
-                    format!("imagecheck-{}", checks - 1)
-                }
-                _ => name,
-            };
-            name + if place.is_exempt { "-exempt" } else { "" }
+        let named = places.map(|(place, name)| match place.kind {
+            Kind::Check => {
+                checks += 1;
+                format!("imagecheck-{}", checks - 1)
+            }
+            _ => name,
         });
         named.collect()
     }
@@ -268,7 +277,7 @@ impl SmallPod {
             .zip(self.inits.iter().chain(&self.apps))
             .enumerate()
         {
-            let (image, policy) = (IMAGES[place.image], POLICIES[place.policy]);
+            let (image, policy) = (place.image(), POLICIES[place.policy]);
             let mut container = json!({"name": name, "image": image, "imagePullPolicy": policy});
             if place.kind == Kind::Sidecar {
                 container["restartPolicy"] = "Always".into();
@@ -291,7 +300,7 @@ impl SmallPod {
             list_mut(&mut spec, ["initContainers", "containers"][list]).push(container);
         }
         for (name, place) in volumes.iter().zip(&self.volumes) {
-            let (image, policy) = (IMAGES[place.image], POLICIES[place.policy]);
+            let (image, policy) = (place.image(), POLICIES[place.policy]);
             list_mut(&mut spec, "volumes")
                 .push(json!({"name": name, "image": {"reference": image, "pullPolicy": policy}}));
         }
@@ -309,7 +318,7 @@ impl SmallPod {
     pub fn case(&self, settings: &Value) -> Case {
         let mut settings = settings.clone();
         if self.places().any(|place| place.is_exempt) {
-            settings["exempt"] = json!({"containers": ["*-exempt"]});
+            settings["images"] = json!({"exempt": ["exempt/*"]});
         }
         Case {
             request: create_request(&self.object()),

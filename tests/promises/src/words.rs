@@ -72,7 +72,7 @@ impl<'p> Place<'p> {
             image,
             written,
             pull_policy: PullPolicy::read(written, image),
-            is_exempt: settings.exempts(name, image),
+            is_exempt: settings.matches("images.exempt", image),
             is_native_sidecar: list == List::InitContainers && entry["restartPolicy"] == "Always",
             mounts: mounts.map(|mount| text(&mount["name"])).collect(),
         })
@@ -173,8 +173,7 @@ impl<'p> Pod<'p> {
     /// Whether a reference can't be parsed. An image ID counts too where the settings need to know
     /// the image.
     pub(crate) fn is_invalid(&self, place: &Place) -> bool {
-        let needs_image = !self.settings.list("images.requireAlways").is_empty()
-            || !self.settings.list("images.forbidNever").is_empty();
+        let needs_image = !self.settings.list("images.requireAlways").is_empty();
         Reference::parse(place.image).is_none() || needs_image && is_image_id(place.image)
     }
 
@@ -297,8 +296,8 @@ impl<'p> Pod<'p> {
         self.places.iter().any(|place| self.is_check(place))
     }
 
-    /// Whether this policy looks for images that are not covered.
-    pub(crate) fn is_under_coverage(&self) -> bool {
+    /// Whether *missing-check* applies to the Pod.
+    pub(crate) fn may_lack_checks(&self) -> bool {
         let can_be_half_done = self.first_init_container().is_some() || !self.always_restarts();
         self.has_checks() || self.settings.pods_without_checks() && can_be_half_done
     }

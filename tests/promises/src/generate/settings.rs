@@ -34,12 +34,7 @@ impl Source<'_> {
         let mode = self.pick(if self.is_dense { &modes[..1] } else { &modes })?;
         put(&mut settings, "mode", mode.into());
         self.image_checks(&mut settings)?;
-        for key in [
-            "requireAlways",
-            "preferAlways",
-            "forbidAlways",
-            "forbidNever",
-        ] {
+        for key in ["requireAlways", "forbidAlways"] {
             if self.chance(1, 5)? {
                 let patterns = self.image_patterns()?;
                 put(&mut settings, &format!("images.{key}"), patterns);
@@ -52,10 +47,6 @@ impl Source<'_> {
             settings["podTemplates"] = self.pick(&["Reject", "Warn", "Off"])?.into();
         }
         if self.chance(if self.is_dense { 3 } else { 1 }, 5)? {
-            let patterns = json!(self.words(CONTAINER_PATTERNS, 2)?);
-            put(&mut settings, "exempt.containers", patterns);
-        }
-        if self.chance(1, 6)? {
             let patterns = self.image_patterns()?;
             put(&mut settings, "images.exempt", patterns);
         }
@@ -87,9 +78,9 @@ impl Source<'_> {
             set("namePrefixes", self.bytes.choose(&prefixes)?.clone());
         }
         if self.chance(3, 4)? {
-            let coverages = ["Add", "Add", "Add", "Warn", "Off", "Reject"];
-            let coverages = &coverages[if self.is_dense { 0 } else { 2 }..];
-            set("onMissing", self.pick(coverages)?.into());
+            let actions = ["Add", "Add", "Add", "Warn", "Off", "Reject"];
+            let actions = &actions[if self.is_dense { 0 } else { 2 }..];
+            set("onMissing", self.pick(actions)?.into());
         }
         if self.chance(1, 3)? {
             set("type", "ImageVolume".into());
@@ -114,7 +105,7 @@ impl Source<'_> {
             set("template", self.bytes.choose(&templates)?.clone());
         }
         if self.chance(1, 4)? {
-            set("after", json!(self.words(CONTAINER_PATTERNS, 2)?));
+            set("insertAfter", json!(self.words(CONTAINER_PATTERNS, 2)?));
         }
         Ok(())
     }
@@ -158,8 +149,8 @@ impl Source<'_> {
 
     /// Writes the values that forms leave behind for a setting that is not set.
     fn leave_unset_values(&mut self, settings: &mut Value) -> Result<()> {
-        let paths = "images exempt pullOnce imageChecks.onMissing imageChecks.namePrefixes \
-            images.forbidNever registry.onDenied";
+        let paths = "images pullOnce imageChecks.onMissing imageChecks.namePrefixes images.exempt \
+            registry.onDenied";
         for path in paths.split_whitespace() {
             let unset = self
                 .bytes
@@ -173,7 +164,7 @@ impl Source<'_> {
             }
         }
         let lists = "/images/requireAlways /images/forbidAlways /registry/images \
-            /registry/skipImages /exempt/containers /exempt/images /imageChecks/namePrefixes";
+            /registry/skipImages /images/exempt /imageChecks/namePrefixes";
         for list in lists.split_whitespace() {
             if let Some(Value::Array(list)) = settings.pointer_mut(list) {
                 list.insert(0, "".into());

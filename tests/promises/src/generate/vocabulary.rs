@@ -57,7 +57,7 @@ pub(super) const IMAGE_PATTERNS: &str = "app app:v* app:v1 app:latest */app *:la
     docker.io/* docker.io/library/app:v1 index.docker.io/library/app r.example.com/* \
     r.example.com/team/app:v? */tools library/* web localhost:5000/* a?p *v1 R.example.com/x \
     quay.io/* ghcr.io/*/db:1? *.example.com/* R.Example.com/* r.example.com:443/* \
-    docker.io/istio/* r.example.com:*/team/* registry-1.docker.io/library/app ?.example.com/* \
+    docker.io/istio/* cr.l5d.io/* r.example.com:*/team/* registry-1.docker.io/library/app ?.example.com/* \
     */r.example.com/* *.example.com/team/app:v? r.example.com:0443/tools r.example.com:5000/* \
     r.example.com:005000/team/* sha256:*";
 pub(super) const APPS: &str = "container-0 container-1 app imagecheck-1 istio-proxy x";

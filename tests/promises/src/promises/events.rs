@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::valid::is_no_less_valid;
-use super::{Kept, Story, hold, second_policy, told};
+use super::{Kept, Story, guard, hold, told};
 use crate::events::{Event, Webhook, applied_again, audit, debugged, image_set, raise_all};
 use crate::json::{LISTS, elements, elements_mut, named, text};
 use crate::requests::{claims_to_be_mirror, has_controller};
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 use crate::words::{Place, Pod};
 
 /// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's
-/// images: see docs/your-own-checks.md.
+/// images: see docs/mesh.md.
 pub(super) fn prepare(settings: &mut Value, event: Event) {
     if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
         let mut patterns = Settings(settings).list("images.exempt");
@@ -28,7 +28,7 @@ pub(super) fn check(story: &Story, event: Event) {
     match event {
         Event::Created => {}
         Event::ChangedBetween(webhook) => {
-            story.check("a-second-policy-sees-what-a-webhook-changes", || {
+            story.check("the-guard-sees-what-a-webhook-changes", || {
                 changed_between(story, webhook)
             });
         }
@@ -45,7 +45,7 @@ pub(super) fn check(story: &Story, event: Event) {
 }
 
 /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it
-/// refuses the request's Pod after the same change. A second policy accepts what a mesh injects.
+/// refuses the request's Pod after the same change. The guard accepts what a mesh injects.
 /// After another webhook, it accepts the Pod, or its message names what this webhook changed. If
 /// `Fix` runs again after a mesh, it adds no second check for an image.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
@@ -63,7 +63,7 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     }
     is_no_less_valid(&changed(&story.case.request["object"]), &object)?;
     let request = story.request_with(object);
-    let second = story.run(request.clone(), &second_policy())?;
+    let second = story.run(request.clone(), &guard())?;
     let message = text(&second.answer["message"]);
     let names = differing(&repaired["spec"], &request["object"]["spec"]);
     // With volumes as checks, an injected init container can take the place of the first one, which
@@ -109,7 +109,7 @@ fn differing<'v>(before: &'v Value, after: &'v Value) -> BTreeSet<&'v str> {
     names
 }
 
-/// The plugin `AlwaysPullImages` raises all pull policies before and after `Fix`. A second policy
+/// The plugin `AlwaysPullImages` raises all pull policies before and after `Fix`. The guard
 /// accepts the result, unless the settings forbid `Always`.
 fn raised_after(story: &Story) -> Kept {
     let forbids = !story.settings().list("images.forbidAlways").is_empty();
@@ -118,7 +118,7 @@ fn raised_after(story: &Story) -> Kept {
     };
     raise_all(&mut object);
     let request = story.request_with(object);
-    story.must_accept(request, &second_policy())?;
+    story.must_accept(request, &guard())?;
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn living_pod(story: &Story) -> Option<Value> {
     story.repaired().filter(|pod| !claims_to_be_mirror(pod))
 }
 
-/// A debug container is accepted. The other entries keep their values. A second policy accepts the
+/// A debug container is accepted. The other entries keep their values. The guard accepts the
 /// result.
 fn debug(story: &Story) -> Kept {
     let Some(stored) = living_pod(story) else {
@@ -146,12 +146,12 @@ fn debug(story: &Story) -> Kept {
     });
     hold(is_kept, || observed.answer.to_string())?;
     request["object"] = after;
-    story.must_accept(request, &second_policy())?;
+    story.must_accept(request, &guard())?;
     Ok(())
 }
 
 /// If `kubectl set image` is accepted, only images differ from the stored Pod. Each container has
-/// the requested image, which may have got a digest. A second policy accepts the request too.
+/// the requested image, which may have got a digest. The guard accepts the request too.
 fn set_image(story: &Story) -> Kept {
     let Some(stored) = living_pod(story) else {
         return Ok(());
@@ -171,7 +171,7 @@ fn set_image(story: &Story) -> Kept {
         && without_images(&after["spec"]) == without_images(&stored["spec"]);
     hold(is_right, || fixed.answer.to_string())?;
     request["object"] = after;
-    story.must_accept(request, &second_policy())?;
+    story.must_accept(request, &guard())?;
     Ok(())
 }
 

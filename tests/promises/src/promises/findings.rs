@@ -73,8 +73,7 @@ fn finds_disallowed_policies(answered: &Answered) -> Kept {
         let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
         match place.pull_policy {
             PullPolicy::Always => matches("forbidAlways") && !matches("requireAlways"),
-            PullPolicy::IfNotPresent => matches("requireAlways"),
-            PullPolicy::Never => matches("requireAlways") || matches("forbidNever"),
+            PullPolicy::IfNotPresent | PullPolicy::Never => matches("requireAlways"),
         }
     };
     let valid = pod.examined().filter(|place| !pod.is_invalid(place));

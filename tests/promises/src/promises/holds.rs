@@ -4,11 +4,10 @@ use super::{Kept, OfRepair, Repaired, hold};
 use crate::image::PullPolicy;
 use crate::words::Place;
 
-pub(super) const PROMISES: [OfRepair; 5] = [
+pub(super) const PROMISES: [OfRepair; 4] = [
     ("no-image-is-invalid", images_are_valid),
     ("require-always-holds", always_is_required),
     ("forbid-always-holds", always_is_forbidden),
-    ("forbid-never-holds", never_is_forbidden),
     (
         "a-pulled-image-is-not-asked-for-again",
         nothing_is_pulled_twice,
@@ -38,14 +37,6 @@ fn always_is_forbidden(repaired: &Repaired) -> Kept {
         settings.matches("images.forbidAlways", place.image)
             && !settings.matches("images.requireAlways", place.image)
             && place.pull_policy == PullPolicy::Always
-    }))
-}
-
-fn never_is_forbidden(repaired: &Repaired) -> Kept {
-    let settings = repaired.settings();
-    no(repaired.new.examined().find(|place| {
-        settings.matches("images.forbidNever", place.image)
-            && place.pull_policy == PullPolicy::Never
     }))
 }
 

@@ -86,10 +86,8 @@ fn asks_only_for_always(answered: &Answered) -> Kept {
     }
     let pod = Pod::read(&request["object"]["spec"], settings);
     let is_always = |place: &&Place| {
-        let matches = |key: &str| settings.matches(&format!("images.{key}"), place.image);
         place.pull_policy == PullPolicy::Always
-            || matches("requireAlways")
-            || matches("preferAlways")
+            || settings.matches("images.requireAlways", place.image)
     };
     let pulled = pod.examined().filter(is_always);
     let pulled: BTreeSet<_> = pulled.map(|place| shared_name(place.image)).collect();

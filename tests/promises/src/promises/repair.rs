@@ -48,13 +48,11 @@ impl Repaired<'_> {
             .matches(&format!("images.{key}"), place.image)
     }
 
-    /// Whether *preferred-policy* raises the pull policy of a place.
-    fn is_preferred(&self, old: &Place) -> bool {
-        self.matches("preferAlways", old)
-            && !self.matches("forbidAlways", old)
-            && !old.has_digest()
-            && !is_image_id(old.image)
-            && old.pull_policy == PullPolicy::IfNotPresent
+    /// Whether *registry* replaces the `Always` of a place, because its digest names one content.
+    fn is_pinned_already(&self, old: &Place) -> bool {
+        ["Pin", "PinAlways"].contains(&self.settings().lookup())
+            && old.has_digest()
+            && is_looked_up(self.settings(), old.image)
     }
 
     /// Whether the answer lists each failed lookup. A list that is cut doesn't say which images
@@ -87,8 +85,7 @@ impl Repaired<'_> {
         places.any(|place| {
             let is_always = place.pull_policy == PullPolicy::Always
                 && !self.matches("forbidAlways", place)
-                || self.matches("requireAlways", place)
-                || self.is_preferred(place);
+                || self.matches("requireAlways", place);
             is_always && shared_name(place.image) == shared_name(image.image)
         })
     }
@@ -97,6 +94,7 @@ impl Repaired<'_> {
     fn is_lowered_before_pull_once(&self, old: &Place, new: &Place) -> bool {
         self.matches("forbidAlways", old) && !self.matches("requireAlways", old)
             || old.image != new.image
+            || self.is_pinned_already(old)
             || self.failed_with(Some("UseCached"), old)
     }
 
@@ -109,8 +107,8 @@ impl Repaired<'_> {
     ) -> Option<PullPolicy> {
         let policies = self.pairs().filter_map(|(old, new)| {
             let is_counted = new.is_same_image(image) && !new.is_exempt && counts(new);
-            let was_always = old.pull_policy == PullPolicy::Always || self.is_preferred(old);
-            let is_spared = was_always && !self.is_lowered_before_pull_once(old, new);
+            let is_spared = old.pull_policy == PullPolicy::Always
+                && !self.is_lowered_before_pull_once(old, new);
             let policy = if is_spared {
                 PullPolicy::Always
             } else {
@@ -140,8 +138,7 @@ fn policies_have_reasons(repaired: &Repaired) -> Kept {
         let is_lowered_to = |to| new.pull_policy == to && old.pull_policy > to;
         let is_required = repaired.matches("requireAlways", old);
         let raises = is_raised
-            && ((is_required || repaired.is_preferred(old))
-                && new.pull_policy == PullPolicy::Always
+            && (is_required && new.pull_policy == PullPolicy::Always
                 || Some(new.pull_policy) == repaired.demanded(new));
         let is_pulled = || repaired.new.has_checks() && repaired.new.is_pulled_before(new);
         let lowers = !is_required
@@ -230,7 +227,7 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
         let is_pulled = |place: &Place| repaired.new.is_pulled(place);
         let strength = repaired.strongest_before_pull_once(check, is_pulled);
         let is_right = settings.on_missing() == "Add"
-            && before.is_under_coverage()
+            && before.may_lack_checks()
             && is_needed
             && is_once(check)
             && strength == Some(check.pull_policy)

@@ -1,12 +1,12 @@
 //! Promises about several answers to the same request: in other modes, for the object that `Fix`
-//! returned, for a second policy, and for a workload that makes such Pods.
+//! returned, for the guard, and for a workload that makes such Pods.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::lookups::LIMIT;
-use super::{Kept, OfStory, Story, hold, second_policy, told};
+use super::{Kept, OfStory, Story, guard, hold, told};
 use crate::json::{LISTS, elements, list_mut, text};
 use crate::policy::Observed;
 use crate::requests::{has_shape_of_pod, is_untouched, template_path};
@@ -15,10 +15,7 @@ pub(super) const PROMISES: [OfStory; 5] = [
     ("the-modes-find-the-same", modes_agree),
     ("a-second-run-changes-nothing", second_run_changes_nothing),
     ("reject-accepts-what-fix-returned", reject_accepts_it),
-    (
-        "a-second-policy-accepts-what-fix-returned",
-        second_policy_accepts_it,
-    ),
+    ("the-guard-accepts-what-fix-returned", guard_accepts_it),
     (
         "a-template-is-told-what-would-become-of-its-pods",
         template_is_told,
@@ -94,11 +91,11 @@ fn reject_accepts_it(story: &Story) -> Kept {
     Ok(())
 }
 
-fn second_policy_accepts_it(story: &Story) -> Kept {
+fn guard_accepts_it(story: &Story) -> Kept {
     let Some(object) = story.repaired() else {
         return Ok(());
     };
-    let changes = second_policy();
+    let changes = guard();
     story.must_accept(story.request_with(object), &changes)?;
     Ok(())
 }

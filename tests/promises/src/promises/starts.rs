@@ -74,7 +74,7 @@ impl<'r> Start<'r> {
         let before = kubelet::of(old, images);
         let places = || new.places.iter().enumerate();
         let is_covered =
-            settings.on_missing() == "Add" && new.is_under_coverage() && !repaired.lacks_a_check();
+            settings.on_missing() == "Add" && new.may_lack_checks() && !repaired.lacks_a_check();
         let is_plain =
             settings.get("images").is_none() && old.places.iter().all(|place| !place.is_exempt);
         let is_as_before = is_plain && settings.get("registry").is_none();
