@@ -225,17 +225,14 @@ creations() {
   script "$second,allowBeside={agent-stack-k8s}"
 }
 
-@test "Watch it: warnings, repairs, and the Pod as it was" {
-  local before pod
+@test "Watch it: warnings and repairs" {
+  local before
   before=$(manifest pod "init imagecheck-0 app:v1 IfNotPresent, init imagecheck-1 old:v1 Always, app main app:v1 Always, \
 app other other:v1 Always" '.spec.schedulerName = "none"')
   kube create --filename - <<<"$before"
   page "Watch it" >"$BATS_TEST_TMPDIR/watched"
   grep "^$NS pod weak-check spec.initContainers\[0\].imagePullPolicy: IfNotPresent -> Always" "$BATS_TEST_TMPDIR/watched"
   grep "^$NS pod imagecheck-1 pulls registry.test/$NS/old:v1, which" "$BATS_TEST_TMPDIR/watched"
-  kube get pod pod --output json | jq --from-file hack/original-pod.jq >"$BATS_TEST_TMPDIR/original"
-  places='[.spec | .initContainers[], .containers[] | [.name, .image, .imagePullPolicy]]'
-  diff <(jq "$places" "$BATS_TEST_TMPDIR/original") <(jq "$places" <<<"$before")
 }
 
 @test "four changes: when the two commands have ended, the new settings are in effect" {
