@@ -3,7 +3,6 @@
 
 mod any_input;
 mod corpus;
-mod names;
 mod patterns;
 mod random;
 mod references;
