@@ -173,7 +173,7 @@ stubs() {
   block README.md '^Its name says' diff >"$BATS_TEST_TMPDIR/diff"
   before=$(sed -n 's/^[ -]//p' "$BATS_TEST_TMPDIR/diff")
   after=$(grep -v '^-' "$BATS_TEST_TMPDIR/diff" | sed 's/^[ +]//')
-  settings=$(block README.md '^This policy does that' yaml | gojq --yaml-input --compact-output .spec.settings)
+  settings=$(block README.md '^This does it for' yaml | gojq --yaml-input --compact-output .spec.settings)
   gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE", userInfo: {}, object: (. + {apiVersion: "v1"})}' \
     <<<"$before" >"$BATS_TEST_TMPDIR/request.json"
   "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" >"$BATS_TEST_TMPDIR/answer.json"
