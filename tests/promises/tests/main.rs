@@ -3,7 +3,6 @@
 
 mod any_input;
 mod corpus;
-mod generated_settings;
 mod patterns;
 mod random;
 mod references;
