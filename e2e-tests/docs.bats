@@ -59,6 +59,14 @@ cluster() {
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 
+@test "Failed lookups: whatever annotations somebody writes, the warnings are counted" {
+  pods=$(cluster)
+  kubectl() { cat <<<"$pods"; }
+  output=$(set -o pipefail; eval "$(block docs/monitoring.md '^## Failed lookups' console)")
+  same 'the commonest' '2 web is late' "$(head -n 1 <<<"$output" | sed 's/^ *//')"
+  empty 'other lines' "$(grep --invert-match '^ *[0-9][0-9]* ' <<<"$output")"
+}
+
 @test "In the Pod: whatever annotations somebody writes, the command shows them" {
   kubectl() { jq ".items[$number]" <<<"$pods"; }
   pods=$(cluster)
@@ -165,7 +173,7 @@ stubs() {
   block README.md '^Its name says' diff >"$BATS_TEST_TMPDIR/diff"
   before=$(sed -n 's/^[ -]//p' "$BATS_TEST_TMPDIR/diff")
   after=$(grep -v '^-' "$BATS_TEST_TMPDIR/diff" | sed 's/^[ +]//')
-  settings=$(block README.md '^This policy does that' yaml | gojq --yaml-input --compact-output .spec.settings)
+  settings=$(block README.md '^This does it for' yaml | gojq --yaml-input --compact-output .spec.settings)
   gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE", userInfo: {}, object: (. + {apiVersion: "v1"})}' \
     <<<"$before" >"$BATS_TEST_TMPDIR/request.json"
   "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" >"$BATS_TEST_TMPDIR/answer.json"

@@ -37,7 +37,7 @@ setup_file() {
   tag 0.1.0
   workflow v0.1.0
   # What an operator has written for 0.1.0.
-  printf '%s\n' 'example: agent-stack-k8s' 'settings: {images: {requireAlways: [nginx]}}' >values.yaml
+  printf '%s\n' 'preset: agent-stack-k8s' 'settings: {images: {requireAlways: [nginx]}}' >values.yaml
 }
 
 teardown_file() { stop_servers; }
