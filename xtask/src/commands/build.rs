@@ -36,11 +36,7 @@ fn step(text: &str) {
 /// Compiles the module, and returns its path.
 fn compile() -> Result<PathBuf> {
     let cargo_home = cargo_home(env::var_os("CARGO_HOME"), env::home_dir())?;
-    let paths = same_paths_everywhere(&cargo_home, || {
-        step("downloading the packages");
-        let fetch = ["fetch", "--locked", "--target", TARGET];
-        output(cargo().args(fetch))
-    })?;
+    let paths = same_paths_everywhere(&cargo_home)?;
     let status = cargo()
         .args(["build", "--locked", "--release", "--target", TARGET])
         .args(["--config", &paths])
@@ -58,17 +54,14 @@ fn compile() -> Result<PathBuf> {
 /// messages of panics contain source paths, and the paths of dependencies begin with the user's
 /// Cargo directory. Cargo adds the setting to the flags in `.cargo/config.toml`.
 ///
-/// `fetch` makes Cargo download the packages. Cargo creates a directory for each registry when it
-/// first downloads packages from it, so without any directory the packages are downloaded before
-/// the build.
-fn same_paths_everywhere(
-    cargo_home: &Path,
-    fetch: impl FnOnce() -> Result<String>,
-) -> Result<String> {
+/// Cargo creates a directory for each registry when it first downloads packages from it, so without
+/// any directory the packages are downloaded before the build.
+fn same_paths_everywhere(cargo_home: &Path) -> Result<String> {
     let sources = cargo_home.join("registry/src");
     let registries = || fs::read_dir(&sources).into_iter().flatten().flatten();
     if registries().next().is_none() {
-        fetch()?;
+        step("downloading the packages");
+        output(cargo().args(["fetch", "--locked", "--target", TARGET]))?;
     }
     let remap = |path: PathBuf| format!("--remap-path-prefix={}=/registry", path.display());
     let flags: Vec<String> = registries()
@@ -112,25 +105,4 @@ fn output(command: &mut Command) -> Result<String> {
     let problem = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{program}: {}", problem.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_cargo_directory_is_filled_before_the_paths_are_read() {
-        let home = env::temp_dir().join(format!("cargo-home-{}", std::process::id()));
-        let registry = home.join("registry/src/example-1");
-        let create = || Ok(fs::create_dir_all(&registry).map(|()| String::new())?);
-        let expected = format!(
-            "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/registry\"]",
-            registry.display()
-        );
-        let never = || anyhow::bail!("the packages are there already");
-        let first = same_paths_everywhere(&home, create).expect("a setting");
-        let second = same_paths_everywhere(&home, never).expect("a setting");
-        fs::remove_dir_all(&home).expect("the directory");
-        assert_eq!([first, second], [expected.clone(), expected]);
-    }
 }
