@@ -48,7 +48,7 @@ help: ## List the targets
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
 	@echo "Compiling the tools and this policy. The first time, this takes three to five minutes."
-	@hack/alive.sh $(MAKE) --no-print-directory annotated-policy.wasm
+	@$(MAKE) --no-print-directory annotated-policy.wasm
 	@"$(XTASK)" show
 
 # `make check` needs no root, no npm, no browser and no WebAssembly. It tests this policy as a crate: the unit tests,
@@ -57,15 +57,8 @@ run: setup-cargo ## Build, and show what this policy does with real Pods
 check: setup-cargo fmt ## The checks of two minutes: format, lints, unit tests, rows, promises
 	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
-# Before each part, a line has its name and its number. After the last part, a table has their times.
-PARTS := setup fmt packaging tests-and-module e2e-tests budgets site-tests
-
 .PHONY: test
-test: $(foreach part,$(PARTS),begin-$(part) $(part)) ## All checks of a change: also the module, the budgets and the page
-	@hack/parts.sh end
-
-begin-%:
-	@hack/parts.sh begin "$*" $(PARTS)
+test: setup fmt packaging tests-and-module e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -155,19 +148,19 @@ soak: policy.wasm ## The promises on a million random cases in the module, and o
 		$(foreach package,$(POLICY) $(POLICY)-promises,--config profile.xtask.package.$(package).opt-level=2)
 
 # cargo-mutants changes the code in many small ways. A change that no test notices needs a new test, or an
-# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes. Without `--baseline skip`, cargo-mutants would
-# first run the tests on the unchanged code, but only those of one package. An incremental build takes a tenth of the time.
+# entry in .cargo/mutants.toml. SHARD=0/8 tries one eighth of the changes, and MUTATED=survey changes the survey. Without
+# `--baseline skip`, cargo-mutants would first run the tests on the unchanged code, but only those of one package. An
+# incremental build takes a tenth of the time.
+MUTATED := src
+TESTS_OF_src := --test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
+	-- --lib --test policy --test rows --test promises
+TESTS_OF_survey := --test-package $(POLICY)-survey
+
 .PHONY: mutants
 mutants: setup-cargo ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh mutants
-	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants $(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 \
-		--test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
-		-- --lib --test policy --test rows --test promises
-
-# README's commands, on a machine that has only what README says that they need. As root, with debootstrap.
-.PHONY: fresh-machine
-fresh-machine: ## README's commands in a new Debian, without and with rustup (half an hour)
-	@hack/fresh-machine.sh
+	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants --file "$(MUTATED)/**/*.rs" \
+		$(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 $(TESTS_OF_$(MUTATED))
 
 .PHONY: deep-tests
 deep-tests: lint monitoring soak release-tests mutants ## The checks that CI runs each week

@@ -11,9 +11,9 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-KINDS = ["v1/Namespace", "v1/Pod", "v1/Secret", *sys.argv[2:]]
+KINDS = ["v1/Namespace", "v1/Node", "v1/Pod", "v1/Secret", *sys.argv[2:]]
 # Kinds of objects that are in no namespace.
-CLUSTER_WIDE = ["Namespace", "ClusterAdmissionPolicy", "PolicyServer"]
+CLUSTER_WIDE = ["Namespace", "Node", "ClusterAdmissionPolicy", "PolicyServer"]
 objects = {}
 
 

@@ -21,17 +21,10 @@ load lib
   done <<'ROWS'
 README.md|$a <!-- begin: before the first release -->|words about the time before the first release
 README.md|$a Nothing is published yet.|still to come
-docs/monitoring.md|3s/$/ This has not been published so far./|still to come
-docs/install.md|5s/^/Once 0.1.0 is out, this works./|still to come
-docs/verify.md|3s/$/ As long as there is no release, build it./|still to come
 questions-ui.yml|1s/$/ After the first release, this works./|still to come
-metadata.yml|s/^  io.kubewarden.policy.description: .*/& (unreleased)/|still to come
-docs/install.md|s#^helm install jobs .*#helm install jobs ./consistent-pull-policy-0.1.0.tgz#|this command needs a clone
-docs/install.md|s#^helm upgrade jobs .*#make chart#|this command needs a clone
-docs/install.md|s/--version 0.1.0/--version 0.0.9/|does not end with 0.1.0
+README.md|s/^helm install/helm upgrade/|README.md does not install
 docs/verify.md|s#^helm pull consistent-pull-policy --version 0.1.0#helm pull consistent-pull-policy --version 0.0.9#|does not end with 0.1.0
 docs/verify.md|s#refs/tags/v0.1.0#refs/tags/v0.0.9#|does not end with 0.1.0
-metadata.yml|s/release.tag: v0.1.0/release.tag: v0.0.9/|does not end with 0.1.0
 metadata.yml|s/"CREATE"/"DELETE"/|no example registers pods DELETE
 metadata.yml|s/resources: Pod/&, Job/|io.artifacthub.resources names 'Pod, Job'
 CHANGELOG.md|s/^## .0.1.0. - .*/## [0.1.0]/|has no section [0.1.0] with a date

@@ -52,33 +52,33 @@ pinned() {
     same class "$class" "$failure"
     [[ $(gojq -r '.warnings[0]' <<<"$answer") == *" $words"* ]] || fail "the warning lacks '$words': $answer"
   done <<'ROWS'
-    notFound REAL/app:none                does not exist
-    notFound REAL/nowhere/app:1           does not exist
-    notFound FAULTY/no-such-repository:1  does not exist
-    notFound FAULTY/page-404/app:1        does not exist
-    notFound FAULTY/lies/app:1            does not exist
-    notFound FAULTY/404-no-message/app:1  does not exist
-    denied   FAULTY/401/app:1             the token server of its registry failed
-    denied   FAULTY/403/app:1             the policy server's credentials
-    denied   FAULTY/403-page/app:1        the policy server's credentials
-    denied   FAULTY/403-permission/app:1  the policy server's credentials
-    denied   FAULTY/404-login/app:1       the policy server's credentials
-    denied   TOKENS/app:1                 the token server of its registry failed
-    noAnswer FAULTY/429/app:1             limits the rate
-    noAnswer FAULTY/429-text/app:1        limits the rate
-    noAnswer GONE/app:1                   gets no usable answer
-    noAnswer FAULTY/500/app:1             gets no usable answer
-    noAnswer FAULTY/503/app:1             gets no usable answer
-    noAnswer FAULTY/reset/app:1           gets no usable answer
-    noAnswer FAULTY/no-http/app:1         gets no usable answer
-    noAnswer FAULTY/nowhere/app:1         gets no usable answer
-    noAnswer FAULTY/400/app:1             for a reason
-    noAnswer FAULTY/410/app:1             for a reason
-    noAnswer FAULTY/412/app:1             for a reason
-    noAnswer FAULTY/451/app:1             for a reason
-    noAnswer [::1]:PORT/works/app:1       can't read its name
-    noAnswer FAULTY/loop/app:1            for a reason
-    noAnswer FAULTY/bad-digest/app:1      for a reason
+    notFound    REAL/app:none                does not exist
+    notFound    REAL/nowhere/app:1           does not exist
+    notFound    FAULTY/no-such-repository:1  does not exist
+    notFound    FAULTY/page-404/app:1        does not exist
+    notFound    FAULTY/lies/app:1            does not exist
+    notFound    FAULTY/404-no-message/app:1  does not exist
+    denied      FAULTY/401/app:1             the token server of its registry failed
+    denied      FAULTY/403/app:1             the policy server's credentials
+    denied      FAULTY/403-page/app:1        the policy server's credentials
+    denied      FAULTY/403-permission/app:1  the policy server's credentials
+    denied      FAULTY/404-login/app:1       the policy server's credentials
+    denied      TOKENS/app:1                 the token server of its registry failed
+    unavailable FAULTY/429/app:1             limits the rate
+    unavailable FAULTY/429-text/app:1        limits the rate
+    unavailable GONE/app:1                   gets no usable answer
+    unavailable FAULTY/500/app:1             gets no usable answer
+    unavailable FAULTY/503/app:1             gets no usable answer
+    unavailable FAULTY/reset/app:1           gets no usable answer
+    unavailable FAULTY/no-http/app:1         gets no usable answer
+    unavailable FAULTY/nowhere/app:1         gets no usable answer
+    denied      FAULTY/400/app:1             for a reason
+    denied      FAULTY/410/app:1             for a reason
+    denied      FAULTY/412/app:1             for a reason
+    denied      FAULTY/451/app:1             for a reason
+    unavailable [::1]:PORT/works/app:1       can't read its name
+    unavailable FAULTY/loop/app:1            gets no usable answer
+    denied      FAULTY/bad-digest/app:1      for a reason
 ROWS
 }
 
@@ -101,9 +101,9 @@ ROWS
     same outcome "$outcome" "${failure:-pinned}"
     [[ $outcome != pinned ]] || pinned "$REGISTRY/app:1"
   done <<'ROWS'
-    net/*                    noAnswer
-    oci/v1/oci_manifest      noAnswer
-    none                     noAnswer
+    net/*                    denied
+    oci/v1/oci_manifest      denied
+    none                     denied
     oci/v1/manifest_digest   pinned
     oci/*                    pinned
 ROWS

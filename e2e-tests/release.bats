@@ -1,17 +1,17 @@
 # The rehearsal: the release workflow publishes two versions, one after another, from a copy of the repository. A registry on
 # the loopback interface is ghcr.io, and a web server on a folder is GitHub's releases and Pages: the copy has their addresses in
-# place of the real ones. The workflow's own steps run, each job in a new clone of the tag. Only these are replaced:
-# compilers (the module of `make test` is annotated for each version), actions of others, and the programs gh, kwctl and
-# cosign. "Signing" and "attesting" write a digest down, and "verifying" looks for it there.
+# place of the real ones. The workflow's own steps and scripts run, each job in a new clone of the tag, with its own variables
+# and permissions. Only these are replaced: compilers (each version has the module of `make test`), actions of others, and
+# the programs gh, kwctl and cosign. "Signing" and "attesting" write a digest down, and "verifying" looks for it there.
 
 load lib
 load registry/lib
 
 setup_file() {
-  export REGISTRY WEB=$BATS_FILE_TMPDIR/web COPY=$BATS_FILE_TMPDIR/copy BIN=$BATS_FILE_TMPDIR/bin
-  export STATE=$BATS_FILE_TMPDIR/state ROOT=$PWD HELM SITE XTASK
-  export HELM_CACHE_HOME=$BATS_FILE_TMPDIR/helm SKOPEO
-  HELM=$(command -v helm) SKOPEO=$(command -v skopeo)
+  export REGISTRY WEB=$BATS_FILE_TMPDIR/web COPY=$BATS_FILE_TMPDIR/copy BIN=$BATS_FILE_TMPDIR/bin ORIGIN=$BATS_FILE_TMPDIR/origin
+  export STATE=$BATS_FILE_TMPDIR/state ROOT=$PWD HELM SITE SKOPEO CARGO HOST=$XTASK
+  export HELM_CACHE_HOME=$BATS_FILE_TMPDIR/helm
+  HELM=$(command -v helm) SKOPEO=$(command -v skopeo) CARGO=$(command -v cargo)
   REGISTRY=$(start_registry registry)
   # The tests stop the registry, and start it again at the same address.
   sed -i "s/127\.0\.0\.1:0/$REGISTRY/" "$BATS_FILE_TMPDIR/registry/config.yml"
@@ -26,21 +26,18 @@ setup_file() {
     s#https://consistent-pull-policy\.github\.io/consistent-pull-policy#$SITE/pages#g
     s#https://github\.com/consistent-pull-policy/consistent-pull-policy#$SITE/github#g"
   programs
-  git init --quiet --bare --initial-branch main "$BATS_FILE_TMPDIR/origin"
+  git init --quiet --bare --initial-branch main "$ORIGIN"
   git init --quiet --initial-branch main
   git config user.name test
   git config user.email test@example.com
-  git remote add origin "$BATS_FILE_TMPDIR/origin"
+  git remote add origin "$ORIGIN"
   git add --all
-  # The hook notes when the package for Artifact Hub is there.
-  printf '%s\n' '#!/usr/bin/env bash' 'while read -r _ _ ref; do [[ $ref != */artifacthub ]] || echo "push $ref" >>"$STATE/events"; done' >"$BATS_FILE_TMPDIR/origin/hooks/post-receive"
-  chmod +x "$BATS_FILE_TMPDIR/origin/hooks/post-receive"
 
   before_first_release
   tag 0.1.0
   workflow v0.1.0
   # What an operator has written for 0.1.0.
-  printf '%s\n' 'example: agent-stack-k8s' 'settings: {images: {preferAlways: [nginx]}}' >values.yaml
+  printf '%s\n' 'preset: agent-stack-k8s' 'settings: {images: {requireAlways: [nginx]}}' >values.yaml
 }
 
 teardown_file() { stop_servers; }
@@ -72,10 +69,17 @@ next() {
   sed -i '0,/^## /s//## [Unreleased]\n\n### Changed\n\n- Something.\n\n## /' "$COPY/CHANGELOG.md"
 }
 
-# programs: writes the programs that stand in for gh, kwctl and cosign, and helm and skopeo over plain HTTP.
+# program NAME: writes a program from the standard input. `granted contents=write` fails unless the job has the permission.
+program() {
+  { printf '%s\n' '#!/usr/bin/env bash' 'granted() { [[ " $PERMISSIONS " == *" $1 "* ]] || { echo "this job has not $1" >&2; exit 1; }; }' && cat; } >"$BIN/$1"
+  chmod +x "$BIN/$1"
+}
+
+# programs: writes the programs that stand in for gh, kwctl, cosign and compilers, and helm and skopeo over plain HTTP.
 programs() {
-  cat >"$BIN/gh" <<'SH'
-#!/usr/bin/env bash
+  # A release is a draft until its last file is there. Lists begin with the newest release.
+  program gh <<'SH'
+[[ -n $GH_TOKEN ]] || exit 4
 folder=$WEB/github/releases/download/${3:-}
 case "$1 $2" in
   "attestation verify")
@@ -86,26 +90,28 @@ case "$1 $2" in
       *) digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1) ;;
     esac
     grep -qxF "$digest" "$STATE/attested" ;;
-  "release view") [[ -e $folder ]] && echo false ;;
+  "release view") [[ -e $folder ]] && if [[ -e $folder/.draft ]]; then echo true; else echo false; fi ;;
+  "release delete") granted contents=write; [[ -e $folder/.draft ]] && rm -r "$folder" ;;
   "release create")
-    [[ ! -e $folder ]] || { echo "a release $3 exists" >&2; exit 1; }
-    rm -rf "$folder.new" && mkdir "$folder.new"
-    until [[ $4 == --title ]]; do [[ $4 == --verify-tag ]] || touch "$folder.new/.$4"; set -- "${@:1:3}" "${@:5}"; done
-    cp "$7" "$folder.new/.notes"
-    cp "${@:8}" "$folder.new" || exit
-    mv "$folder.new" "$folder"
+    granted contents=write
+    mkdir "$folder" && touch "$folder/.draft" || exit
+    until [[ $4 == --title ]]; do touch "$folder/.$4"; set -- "${@:1:3}" "${@:5}"; done
+    cp "$7" "$folder/.notes"
+    for file in "${@:8}"; do cp "$file" "$folder" && [[ ! -e $STATE/github-fails ]] || exit; done
+    rm "$folder/.draft"
     echo "release $3" >>"$STATE/events" ;;
   "release list")
-    [[ $* == *" --exclude-drafts --exclude-pre-releases "* ]] || exit 1
+    limit=30
+    [[ $* != *--limit* ]] || limit=$(sed 's/.*--limit \([0-9]*\).*/\1/' <<<"$*")
     cd "$WEB/github/releases/download" || exit
-    for tag in v*; do [[ -e $tag/.--prerelease ]] || echo "$tag"; done |
-      jq --raw-input '{tagName: ., publishedAt: "2026-01-0\(.[3:4])T00:00:00Z"}' | jq --slurp . ;;
+    for tag in $(ls | sort --version-sort --reverse); do
+      [[ -e $tag/.draft && $* == *--exclude-drafts* || -e $tag/.--prerelease && $* == *--exclude-pre-releases* ]] || echo "$tag"
+    done | head -n "$limit" | gojq --raw-input '{tagName: ., publishedAt: "2026-01-01T00:00:00Z"}' | gojq --slurp . ;;
   "release download") mkdir -p "$7" && cp "$folder"/$5 "$7" ;;
   *) exit 1 ;;
 esac
 SH
-  cat >"$BIN/kwctl" <<'SH'
-#!/usr/bin/env bash
+  program kwctl <<'SH'
 case $1 in
   annotate)
     # kwctl and xtask also start the module, for which a host compiles it anew for each version.
@@ -118,52 +124,62 @@ while size > 127:
     length, size = length + bytes([size % 128 + 128]), size // 128
 sys.stdout.buffer.write(b"\0" + length + bytes([size]) + section)' | cat "$8" - >"$7" ;;
   --version) echo 'kwctl 0' ;;
-  push) "$XTASK" "$@" && echo "push $3" >>"$STATE/events" ;;
+  push) granted packages=write; granted login && "$HOST" "$@" && echo "push $3" >>"$STATE/events" ;;
   pull)
     [[ $2 != --verification-config-path ]] || set -- pull --output-path "$STATE/policy.wasm" "$4"
     skopeo copy --quiet "docker://${4#registry://}" "dir:$STATE/pulled" &&
-      cp "$STATE/pulled/$(jq -r '.layers[0].digest | ltrimstr("sha256:")' "$STATE/pulled/manifest.json")" "$3" ;;
+      cp "$STATE/pulled/$(gojq -r '.layers[0].digest | ltrimstr("sha256:")' "$STATE/pulled/manifest.json")" "$3" ;;
   verify) grep -q "urlPrefix: $SITE/github/.github/workflows/release.yml@refs/tags/\$" "$3" ;;
   *) exit 1 ;;
 esac
 SH
   # What is signed: the format, the signer and the digest.
-  cat >"$BIN/cosign" <<'SH'
-#!/usr/bin/env bash
-[[ ! -e $STATE/sigstore-is-away || $1 != sign ]] || exit 1
+  program cosign <<'SH'
 reference=${*: -1} format=true
 [[ $* != *--new-bundle-format=false* ]] || format=false
 digest=${reference##*@}
+bundle=$(sed 's/.*--bundle \([^ ]*\).*/\1/' <<<"$*")
 case $1 in
-  sign) echo "$format $SITE/github/.github/workflows/release.yml@refs/tags/$TAG $digest" >>"$STATE/signed"; echo "sign $reference" >>"$STATE/events" ;;
+  sign)
+    granted id-token=write
+    [[ ! -e $STATE/sigstore-is-down ]] || exit 1
+    echo "$format $SITE/github/.github/workflows/release.yml@refs/tags/$TAG $digest" >>"$STATE/signed"; echo "sign $reference" >>"$STATE/events" ;;
   verify)
     [[ $reference == *@* ]] || digest=$(published "$reference")
     grep -qxF "$format $(sed 's/.*--certificate-identity \([^ ]*\).*/\1/' <<<"$*") $digest" "$STATE/signed" ;;
-  sign-blob) sha256sum "$reference" >"$(sed 's/.*--bundle \([^ ]*\).*/\1/' <<<"$*")" ;;
-  verify-blob) sha256sum --check --status "$(sed 's/.*--bundle \([^ ]*\).*/\1/' <<<"$*")" ;;
+  sign-blob) granted id-token=write; sha256sum "$reference" >"$bundle" ;;
+  verify-blob) sha256sum --check --status "$bundle" ;;
   *) exit 1 ;;
 esac
 SH
-  cat >"$BIN/helm" <<'SH'
-#!/usr/bin/env bash
+  program helm <<'SH'
 http=()
 [[ $* != *oci://* ]] || http=(--plain-http)
-# There is no cluster, so an upgrade prints what it would apply.
-[[ $1 != upgrade && $1 != install ]] || set -- template "${@:2}"
+[[ $1 != push ]] || { granted packages=write; granted login; }
 "$HELM" "$@" "${http[@]}" && { [[ $1 != push ]] || echo "push $3/$2" >>"$STATE/events"; }
 SH
-  cat >"$BIN/skopeo" <<'SH'
-#!/usr/bin/env bash
+  program skopeo <<'SH'
 tls=--tls-verify=false
 [[ $1 != copy ]] || tls=--src-tls-verify=false
 exec "$SKOPEO" "$1" $tls "${@:2}"
 SH
   # published REFERENCE: the digest behind a tag.
-  cat >"$BIN/published" <<'SH'
-#!/usr/bin/env bash
+  program published <<'SH'
 echo "sha256:$("$SKOPEO" inspect --raw --tls-verify=false "docker://$1" | sha256sum | cut -d ' ' -f 1)"
 SH
-  chmod +x "$BIN"/*
+  # The compilers: each program that is built is a text.
+  program xtask <<'SH'
+cp "$ROOT/policy.wasm" .
+SH
+  program rustup </dev/null
+  program cargo <<'SH'
+case "$*" in
+  *" build "*) folder=${CARGO_TARGET_DIR:-target}/$(sed 's/.*--target \([^ ]*\).*/\1/' <<<"$*")/release; mkdir -p "$folder" && echo program >"$folder/kubectl-consistent_pull_policy" ;;
+  *" chart-schema") "${HOST%/*}/chart-schema" ;;
+  sbom*) echo '{"packages": [], "relationships": []}' ;;
+  *) exec "$CARGO" "$@" ;;
+esac
+SH
 }
 
 # ---- a small part of GitHub's workflows -------------------------------------------------------
@@ -171,14 +187,13 @@ SH
 # workflow TAG [STEP COMMAND...]: runs the release workflow for a tag, each job when its needs are met, until a step fails. Of
 # several jobs that could run, the first one by its name runs. After STEP, it runs the command.
 workflow() {
-  local TAG=$1 hooked=${2:-} hook=("${@:3}") job done=() skipped=()
-  export TAG
-  gojq --yaml-input '.jobs | map_values(.needs |= (if type == "string" then [.] else . // [] end))' \
-    "$COPY/.github/workflows/release.yml" >"$STATE/jobs.json"
-  while job=$(jq --exit-status --raw-output '[to_entries[] | select((.key | IN($ARGS.positional[]) | not)
+  local tag=$1 hooked=${2:-} hook=("${@:3}") job done=() skipped=()
+  gojq --yaml-input '.permissions as $default | .jobs | map_values(.permissions //= $default
+    | .needs |= (if type == "string" then [.] else . // [] end))' "$COPY/.github/workflows/release.yml" >"$STATE/jobs.json"
+  while job=$(gojq --exit-status --raw-output '[to_entries[] | select((.key | IN($ARGS.positional[]) | not)
       and all(.value.needs[]; IN($ARGS.positional[])))] | first.key // empty' "$STATE/jobs.json" --args -- "${done[@]}" "${skipped[@]}"); do
-    if jq --exit-status --arg job "$job" 'any(.[$job].needs[]; IN($ARGS.positional[]))' "$STATE/jobs.json" --args -- "${skipped[@]}" >/dev/null ||
-      ! condition "$(jq --raw-output --arg job "$job" '.[$job].if // ""' "$STATE/jobs.json")"; then
+    if gojq --exit-status --arg job "$job" 'any(.[$job].needs[]; IN($ARGS.positional[]))' "$STATE/jobs.json" --args -- "${skipped[@]}" >/dev/null ||
+      ! condition "$(gojq --raw-output --arg job "$job" '.[$job].if // ""' "$STATE/jobs.json")"; then
       skipped+=("$job")
     else
       echo "job $job" >>"$STATE/events"
@@ -191,27 +206,28 @@ workflow() {
 condition() {
   case $1 in
   '') ;;
-  "\${{ !contains(github.ref_name, '-') }}") [[ $TAG != *-* ]] ;;
+  "\${{ !contains(github.ref_name, '-') }}") [[ $tag != *-* ]] ;;
   *) fail "a condition that this rehearsal doesn't know: $1" ;;
   esac
 }
 
-# run_job NAME: runs its steps in a new clone.
+# run_job NAME: runs its steps.
 run_job() {
-  local clone=$BATS_FILE_TMPDIR/clone step name
+  local clone=$BATS_FILE_TMPDIR/clone step name variables
+  local -x PERMISSIONS
+  PERMISSIONS=$(gojq --raw-output --arg job "$1" '.[$job].permissions | to_entries | map("\(.key)=\(.value)") | join(" ")' "$STATE/jobs.json")
   rm -rf "$clone"
-  git clone --quiet --branch "$TAG" "$BATS_FILE_TMPDIR/origin" "$clone" 2>/dev/null
   while read -r step; do
-    name=$(jq --raw-output '.name // .uses // .run' <<<"$step")
-    run_step "$step" 3>&- >"$STATE/output" 2>&1 || { echo "$TAG: the step failed: $name" && cat "$STATE/output"; return 1; } >&2
+    name=$(gojq --raw-output '.name // .uses // .run' <<<"$step")
+    run_step "$step" 3>&- >"$STATE/output" 2>&1 || { echo "$tag: the step failed: $name" && cat "$STATE/output"; return 1; } >&2
     [[ $name != "$hooked" ]] || "${hook[@]}" || return
-  done < <(jq --compact-output --arg job "$1" '.[$job].steps[]' "$STATE/jobs.json")
+  done < <(gojq --compact-output --arg job "$1" '.[$job] | .env as $env | .steps[] | .env = $env + .env' "$STATE/jobs.json")
 }
 
 # value EXPRESSION: the value of one of the workflow's expressions.
 value() {
   case $1 in
-  github.ref_name) echo "$TAG" ;;
+  github.ref_name) echo "$tag" ;;
   github.*) echo "${1#*.}" ;;
   steps.*.outputs.*) tac "$STATE/${1%%.outputs.*}" | sed -n "s/^${1##*.}=//p" | head -n 1 ;;
   esac
@@ -223,34 +239,36 @@ run_step() {
   while expression=$(grep --only-matching --max-count 1 '\${{ [^}]* }}' <<<"$step" | head -n 1) && [[ -n $expression ]]; do
     step=${step//"$expression"/$(value "$(cut -d ' ' -f 2 <<<"$expression")")}
   done
-  with() { jq --raw-output --arg key "$1" '.with[$key] // empty' <<<"$step"; }
-  case $(jq --raw-output '.uses // .run' <<<"$step") in
+  with() { gojq --raw-output --arg key "$1" '.with[$key] | if . == null then $default else tostring end' --arg default "${2:-}" <<<"$step"; }
+  case $(gojq --raw-output '.uses // .run' <<<"$step") in
+  actions/checkout@*)
+    local depth=(--depth "$(with fetch-depth 1)")
+    [[ ${depth[1]} != 0 ]] || depth=()
+    git clone --quiet "${depth[@]}" --branch "$tag" "file://$ORIGIN" "$clone"
+    # Without credentials, everybody can read, and nobody can push.
+    [[ $(with persist-credentials true) == true && " $PERMISSIONS " == *" contents=write "* ]] ||
+      git -C "$clone" config remote.origin.pushurl "$BATS_FILE_TMPDIR/denied"
+    ;;
   actions/attest-build-provenance@*)
     local digest
+    [[ " $PERMISSIONS " == *" attestations=write "*" id-token=write "* ]]
     digest=$(with subject-digest)
     [[ -z $digest ]] || echo "attest $(with subject-name)@$digest" >>"$STATE/events"
     { [[ -z $digest ]] || echo "$digest"; [[ -n $digest ]] || sed 's/ .*//; s/^/sha256:/' "$clone/$(with subject-checksums)"; } >>"$STATE/attested"
     ;;
   actions/upload-pages-artifact@*) rm -rf "$STATE/artifact" && cp -r "$clone/$(with path)" "$STATE/artifact" ;;
-  actions/deploy-pages@*) rm -rf "$WEB/pages" && cp -r "$STATE/artifact" "$WEB/pages" && echo "page" >>"$STATE/events" ;;
-  actions/checkout@* | */setup-node@* | */*-installer@* | docker/login-action@* | hack/setup.sh*) ;;
-  'make site-build') mkdir -p "$clone/site/dist" && echo "$TAG" >"$clone/site/dist/index.html" ;;
-  # The compilers' part of a release.
-  hack/release/build.sh)
-    cp "$ROOT/policy.wasm" "$clone"
-    in_copy hack/absolute-links.sh "$TAG" <"$clone/README.md" >"$BATS_FILE_TMPDIR/README.md"
-    in_copy kwctl annotate --metadata-path metadata.yml --usage-path "$BATS_FILE_TMPDIR/README.md" --output-path annotated-policy.wasm policy.wasm
-    in_copy sh -c 'sha256sum annotated-policy.wasm policy.wasm >SHA256SUMS'
-    ;;
-  hack/release/survey.sh) in_copy sh -c 'tar -czf kubectl-consistent_pull_policy-linux-amd64.tar.gz LICENSE && sha256sum *.tar.gz >>SHA256SUMS' ;;
+  actions/deploy-pages@*) [[ " $PERMISSIONS " == *" pages=write "* ]] && rm -rf "$WEB/pages" && cp -r "$STATE/artifact" "$WEB/pages" && echo "page" >>"$STATE/events" ;;
+  docker/login-action@*) PERMISSIONS+=" login" ;;
+  */kwctl-installer@*) [[ $(with kwctl-version) =~ ^v[0-9] ]] ;;
+  */setup-node@* | */cosign-installer@* | hack/setup.sh*) ;;
+  'make site-build') mkdir -p "$clone/site/dist" && echo "$tag" >"$clone/site/dist/index.html" ;;
   # It takes seconds, so it runs once for each commit.
-  hack/check-packaging.sh*) [[ -e $STATE/checked.$(in_copy git rev-parse HEAD) ]] || { in_copy hack/check-packaging.sh "$TAG" && touch "$STATE/checked.$(in_copy git rev-parse HEAD)"; } ;;
-  hack/release/sbom.sh) in_copy sh -c 'echo "{}" >policy-sbom.spdx.json && cosign sign-blob --bundle policy-sbom.spdx.jsonl.bundle.sigstore policy-sbom.spdx.json' ;;
+  hack/check-packaging.sh*) [[ -e $STATE/checked.$(in_copy git rev-parse HEAD) ]] || { in_copy env TAG="$tag" hack/check-packaging.sh "$tag" && touch "$STATE/checked.$(in_copy git rev-parse HEAD)"; } ;;
   *)
-    local variables
-    mapfile -t variables < <(jq --raw-output '.env // {} | to_entries[] | "\(.key)=\(.value)"' <<<"$step")
-    in_copy env "${variables[@]}" GITHUB_OUTPUT="$STATE/steps.$(jq --raw-output '.id // "none"' <<<"$step")" \
-      CHART_SCHEMA="${XTASK%/*}/chart-schema" bash -e -o pipefail -c "$(jq --raw-output .run <<<"$step")"
+    mapfile -t variables < <(gojq --raw-output '.env // {} | to_entries[] | "\(.key)=\(.value)"' <<<"$step")
+    in_copy env "${variables[@]}" GITHUB_OUTPUT="$STATE/steps.$(gojq --raw-output '.id // "none"' <<<"$step")" \
+      XTASK="$BIN/xtask" bash -e -o pipefail -c "$(gojq --raw-output .run <<<"$step")" || return
+    [[ $name != *'Artifact Hub' ]] || echo artifacthub >>"$STATE/events"
     ;;
   esac
 }
@@ -269,13 +287,13 @@ order() {
   module=$(reference policies "v$1") chart=$(reference charts "$1")
   printf '%s\n' 'job test' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "verify oci://$module" \
     "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "verify oci://$chart" "release v$1"
-  [[ $1 == *-* ]] || printf '%s\n' 'job page' page 'job artifacthub' 'push refs/heads/artifacthub'
+  [[ $1 == *-* ]] || printf '%s\n' 'job page' page 'job artifacthub' artifacthub
 }
 
-# breaks_off TAG [STEP COMMAND...]: runs the workflow, which has to fail.
+# breaks_off STEP TAG [STEP COMMAND...]: runs the workflow, which has to fail at or after this step.
 breaks_off() {
-  run workflow "$@"
-  [[ $status != 0 ]] || fail "the workflow has succeeded"
+  run workflow "${@:2}"
+  [[ $status != 0 && $output == *"$1"* ]] || fail "the workflow does not fail with: $1" "$output"
 }
 
 # A test needs the releases of the tests before it.
@@ -284,66 +302,61 @@ breaks_off() {
   same events "$(order 0.1.0)" "$(<"$STATE/events")"
 }
 
-# installed COMMAND...: what the chart of a page's command renders: the policy of the release, with the values in values.yaml.
+# installed CHART...: the policy that a chart renders with the values in values.yaml.
 installed() {
-  in_copy "$@" | gojq --yaml-input --compact-output 'select(.kind == "ClusterAdmissionPolicy")'
+  in_copy helm template pull-policy "$@" --values values.yaml | gojq --yaml-input --compact-output 'select(.kind == "ClusterAdmissionPolicy")'
 }
 
-# command VERSION: the command of docs/install.md that turns the policy on, with this version of the chart.
-command_of() {
-  awk '/^## Turn it on/ { here = 1 } here && inside && /^```$/ { exit } inside; here && /^```console/ { inside = 1 }' "$COPY/docs/install.md" |
-    sed -E "s/--version [^ ]+/--version $1/"
-}
-
-# acts VERSION: the page's command renders the policy with the signed module of this version, which a policy server can pull.
+# acts VERSION: the chart of both places renders the policy with the signed module of this version, which a policy server can
+# pull. Prints the policy.
 acts() {
   local policy module
-  policy=$(installed bash -c "$(command_of "$1")")
+  policy=$(installed "oci://$REGISTRY/consistent-pull-policy/charts/consistent-pull-policy" --version "$1")
+  same "charts, $1" "$policy" "$(installed consistent-pull-policy --repo "$SITE/pages/charts" --version "$1")"
   module=$(reference policies "v$1")
-  same "module, $1" "registry://$module" "$(jq --raw-output .spec.module <<<"$policy")"
+  same "module, $1" "registry://$module" "$(gojq --raw-output .spec.module <<<"$policy")"
   [[ $(grep --count " .*refs/tags/v$1 ${module#*@}$" "$STATE/signed") == 2 ]] || fail "$module is not signed for v$1"
   "$SKOPEO" inspect --raw --tls-verify=false "docker://$module" >"$BATS_TEST_TMPDIR/manifest"
   same digest "${module#*@}" "sha256:$(sha256sum "$BATS_TEST_TMPDIR/manifest" | cut -d ' ' -f 1)"
   echo "$policy"
 }
 
-# What is published for VERSION is still there: the chart from both places, and its module.
-available() {
-  acts "$1" >/dev/null
-  same "charts, $1" "$(installed helm template pull-policy "oci://$REGISTRY/consistent-pull-policy/charts/consistent-pull-policy" --version "$1" --values values.yaml)" \
-    "$(installed helm template pull-policy consistent-pull-policy --repo "$SITE/pages/charts" --version "$1" --values values.yaml)"
-}
-
-@test "0.1.0 is installed from the registry and from the repository, with the module that was signed" {
-  available 0.1.0
-}
-
 @test "a run that breaks off at any step leaves what is valid, begins nothing after it, and goes on when it is run again" {
+  acts 0.1.0
   next examples/agent-stack-k8s.yaml 's/^  settings:$/&\n    pullOnce: false/'
   run tag 0.2.0
   [[ $status != 0 && $output == *"artifacthub-repo.yml has no repositoryID"* ]] || fail "$output"
   echo 'repositoryID: 00000000-0000-4000-8000-000000000000' >>"$COPY/artifacthub-repo.yml"
   in_copy git checkout --quiet CHANGELOG.md && next CHANGELOG.md ""
   tag 0.2.0
+  # More releases than GitHub lists at once.
+  for number in {1..30}; do
+    release=$WEB/github/releases/download/v0.1.$number
+    mkdir -p "$release/consistent-pull-policy"
+    printf '%s\n' 'apiVersion: v2' 'name: consistent-pull-policy' "version: 0.1.$number" >"$release/consistent-pull-policy/Chart.yaml"
+    tar -czf "$release/consistent-pull-policy-0.1.$number.tgz" -C "$release" consistent-pull-policy
+  done
 
-  # Sigstore is away after the push; a machine ends after each step; the registry stops after the module.
+  # Sigstore is down after the push; a machine ends after each step; the registry stops after the module; GitHub fails at
+  # the release's first file.
   : >"$STATE/events"
-  touch "$STATE/sigstore-is-away"
-  breaks_off v0.2.0
-  rm "$STATE/sigstore-is-away"
+  touch "$STATE/sigstore-is-down"
+  breaks_off "Push and sign the module" v0.2.0
+  rm "$STATE/sigstore-is-down"
   same 'events, unsigned' 'job test
 job release
 push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-policy:v0.2.0' "$(<"$STATE/events")"
-  breaks_off v0.2.0 "Verify the module" stop registry
-  [[ $output == *"the step failed: Push and sign the chart"* ]] || fail "$output"
+  breaks_off "Push and sign the chart" v0.2.0 "Verify the module" stop registry
   # A tag that can't be read is not taken for one that is not there.
   [[ ! -e $BATS_FILE_TMPDIR/clone/consistent-pull-policy-0.2.0.tgz ]]
   start_again
-  for step in "Push and sign the chart, with the digest of the module" "Publish the release on GitHub"; do
-    breaks_off v0.2.0 "$step" false
-    available 0.1.0
-    [[ $(helm show chart consistent-pull-policy --repo "$SITE/pages/charts") != *0.2.0* && $(<"$WEB/pages/index.html") == v0.1.0 ]]
-  done
+  breaks_off '' v0.2.0 "Push and sign the chart, with the digest of the module" false
+  touch "$STATE/github-fails"
+  breaks_off "Publish the release on GitHub" v0.2.0
+  rm "$STATE/github-fails"
+  breaks_off '' v0.2.0 "Publish the release on GitHub" false
+  acts 0.1.0
+  [[ $(helm show chart consistent-pull-policy --repo "$SITE/pages/charts") != *0.2.0* && $(<"$WEB/pages/index.html") == v0.1.0 ]]
   workflow v0.2.0
   # Whatever was done is done once, and in the order.
   same events "$(order 0.2.0)" "$(awk '/^sign/ || !seen[$0]++' "$STATE/events")"
@@ -352,45 +365,43 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   done
 }
 
-@test "0.2.0 is beside 0.1.0: an upgrade and the way back, by one command of the page" {
-  available 0.2.0
-  available 0.1.0
-  # An older release's values under the newer chart: only what 0.2.0 changed is another.
+@test "0.2.0 is beside 0.1.0: an upgrade and the way back, by one command" {
   older=$(acts 0.1.0)
   newer=$(acts 0.2.0)
-  same 'what 0.2.0 changed' "$(jq --sort-keys '.spec.settings.pullOnce = false | del(.spec.module)' <<<"$older")" \
-    "$(jq --sort-keys 'del(.spec.module)' <<<"$newer")"
-  same 'preferAlways' '["nginx"]' "$(jq --compact-output .spec.settings.images.preferAlways <<<"$newer")"
-  same older "$older" "$(acts 0.1.0)"
+  # An older release's values under the newer chart: only what 0.2.0 changed is another.
+  same 'what 0.2.0 changed' "$(gojq '.spec.settings.pullOnce = false | del(.spec.module)' <<<"$older")" \
+    "$(gojq 'del(.spec.module)' <<<"$newer")"
+  same 'requireAlways' '["nginx"]' "$(gojq --compact-output .spec.settings.images.requireAlways <<<"$newer")"
   empty 'texts of 0.2.0 that name 0.1.0' "$(in_copy git grep -nF 0.1.0 v0.2.0 -- README.md docs examples chart metadata.yml artifacthub-pkg.yml)"
   # The files of GitHub's release are those of the registry.
-  index=$(<"$WEB/pages/charts/index.yaml")
-  same versions '["0.2.0","0.1.0"]' "$(gojq --yaml-input --compact-output '[.entries[][].version]' <<<"$index")"
+  same versions '["0.2.0","0.1.0",32]' "$(gojq --yaml-input --compact-output '[.entries[][].version] | [first, last, length]' "$WEB/pages/charts/index.yaml")"
   for tag in v0.1.0 v0.2.0; do
-    in_copy sh -c "cd '$WEB/github/releases/download/$tag' && sha256sum --check --quiet SHA256SUMS"
-    grep --quiet "$(reference policies "$tag")" "$WEB/github/releases/download/$tag/.notes"
-    same "notices, $tag" "$(in_copy git show "$tag:NOTICES.txt")" "$(<"$WEB/github/releases/download/$tag/NOTICES.txt")"
-    [[ -e $WEB/github/releases/download/$tag/LICENSE ]]
+    cd "$WEB/github/releases/download/$tag"
+    sha256sum --check --quiet SHA256SUMS
+    grep --quiet "$(reference policies "$tag")" .notes
+    same files 'LICENSE NOTICES.txt SHA256SUMS annotated-policy.wasm policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore policy.wasm' \
+      "$(ls | grep -v '\.tar\.gz$\|\.tgz$' | paste --serial --delimiters ' ')"
+    same 'more files of SHA256SUMS' "$(ls -- *.tar.gz *.tgz)" "$(sed -n 's/^.*  \(.*gz\)$/\1/p' SHA256SUMS | sort)"
+    same "notices, $tag" "$(in_copy git show "$tag:NOTICES.txt")" "$(<NOTICES.txt)"
   done
   [[ $(<"$WEB/pages/index.html") == v0.2.0 ]]
 }
 
 @test "Artifact Hub has a folder for each version, with absolute links that lead to files of its tag" {
-  origin=$BATS_FILE_TMPDIR/origin
   same files "0.1.0/README.md 0.1.0/artifacthub-pkg.yml 0.2.0/README.md 0.2.0/artifacthub-pkg.yml artifacthub-repo.yml" \
-    "$(git -C "$origin" ls-tree -r --name-only artifacthub | paste --serial --delimiters ' ')"
+    "$(git -C "$ORIGIN" ls-tree -r --name-only artifacthub | paste --serial --delimiters ' ')"
   for version in 0.1.0 0.2.0; do
-    same "package, $version" "$(git -C "$origin" show "v$version:artifacthub-pkg.yml")" "$(git -C "$origin" show "artifacthub:$version/artifacthub-pkg.yml")"
-    git -C "$origin" show "artifacthub:$version/README.md" >"$BATS_TEST_TMPDIR/README.md"
+    same "package, $version" "$(git -C "$ORIGIN" show "v$version:artifacthub-pkg.yml")" "$(git -C "$ORIGIN" show "artifacthub:$version/artifacthub-pkg.yml")"
+    git -C "$ORIGIN" show "artifacthub:$version/README.md" >"$BATS_TEST_TMPDIR/README.md"
     empty 'relative links' "$(grep --only-matching --extended-regexp '\]\([^:)]*\)' "$BATS_TEST_TMPDIR/README.md" || true)"
     pictures=$(sed -n "s#^!\\[.*\\]($SITE/github/v$version/\\(.*\\))#\\1#p" "$BATS_TEST_TMPDIR/README.md")
-    for picture in ${pictures:?}; do git -C "$origin" cat-file -e "v$version:$picture"; done
+    for picture in ${pictures:?}; do git -C "$ORIGIN" cat-file -e "v$version:$picture"; done
   done
-  same commits 2 "$(git -C "$origin" rev-list --count artifacthub)"
+  same commits 2 "$(git -C "$ORIGIN" rev-list --count artifacthub)"
 }
 
 @test "docs/verify.md: each command accepts what is published, and not what was changed" {
-  local -x TAG=v0.2.0
+  local -x TAG=v0.2.0 GH_TOKEN=token
   cp "$WEB/github/releases/download/v0.2.0"/policy-sbom.* "$COPY"
   commands=$(awk '/^## (In a cluster|Build it yourself)/ { here = 0 } /^## (Signatures|With kwctl|Provenance|Components)/ { here = 1 }
     /^```$/ { inside = 0 } here && inside; /^```console/ { inside = 1 }' "$COPY/docs/verify.md")
@@ -410,8 +421,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   sed -i 's/severity: medium/severity: low/' "$COPY/metadata.yml"
   in_copy hack/artifacthub-pkg.sh
   in_copy git commit --quiet --all --message Moved && in_copy git tag --force v0.2.0 && in_copy git push --quiet --force origin v0.2.0
-  breaks_off v0.2.0
-  [[ $output == *"is not what this source builds"* ]] || fail "$output"
+  breaks_off "is not what this source builds" v0.2.0
   same module "$before" "$(reference policies v0.2.0)"
   TAG=v0.2.0 run in_copy hack/release/push-chart.sh sha256:1
   [[ $output == *"names the module ${before#*@}, and not sha256:1"* ]] || fail "$output"
@@ -435,7 +445,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   # The program that has annotated the tests' module, not the one that stands in for it.
   BIN=$BATS_TEST_TMPDIR/bin
   mkdir "$BIN" && ln -s "$(command -v "$KWCTL")" "$BIN/kwctl"
-  in_copy env CARGO_MANIFEST_DIR="$clone/xtask" CARGO_TARGET_DIR="${XTASK%/xtask/xtask}" hack/release/build.sh
+  in_copy env CARGO_MANIFEST_DIR="$clone/xtask" CARGO_TARGET_DIR="${HOST%/xtask/xtask}" XTASK="$HOST" hack/release/build.sh
   cd "$clone"
   sha256sum --check SHA256SUMS
   cmp annotated-policy.wasm "$ROOT/annotated-policy.wasm"
@@ -445,14 +455,16 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
 @test "components: the list has the packages of the module" {
   git clone --quiet "$ROOT" "$BATS_TEST_TMPDIR/clone"
   clone=$BATS_TEST_TMPDIR/clone
+  local -x PERMISSIONS=id-token=write
+  rm "$BIN/cargo"
   in_copy hack/release/sbom.sh
   cd "$clone"
-  packages=$(jq -r '.packages[] | "\(.name) v\(.versionInfo)"' policy-sbom.spdx.json | sort)
+  packages=$(gojq -r '.packages[] | "\(.name) v\(.versionInfo)"' policy-sbom.spdx.json | sort)
   same components "$(cargo --locked tree --target wasm32-unknown-unknown --edges normal --prefix none \
     --format '{p}' | cut -d ' ' -f 1,2 | sort -u)" "$packages"
   grep -q '^wapc-guest v' <<<"$packages"
   # Each relationship refers only to listed packages, listed files and the document itself.
-  same 'loose ends' '[]' "$(jq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
+  same 'loose ends' '[]' "$(gojq -c '[.packages[].SPDXID, .files[]?.SPDXID, .SPDXID] as $known
     | [.relationships[] | .spdxElementId, .relatedSpdxElement] - $known' policy-sbom.spdx.json)"
 }
 

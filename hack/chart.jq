@@ -7,6 +7,8 @@
 | {
   apiVersion: "v2", name, version, appVersion: .version, description, home: .homeURL, icon: .logoURL,
   keywords, sources: [.homeURL], maintainers,
+  # The first version in which webhooks have matchConditions without a feature gate.
+  kubeVersion: ">=1.30.0-0",
   annotations: (.annotations + {
     "catalog.cattle.io/type": "kubewarden-policy",
     "catalog.cattle.io/ui-component": "kubewarden",

@@ -3,6 +3,7 @@
 mod failure;
 mod kubewarden;
 mod session;
+mod words;
 
 pub(crate) use self::failure::{Class, Failure};
 pub(crate) use self::kubewarden::Host;

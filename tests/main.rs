@@ -1,11 +1,11 @@
 //! The tests of this policy's crate. They are one program, because Cargo links each program with
-//! all packages. `cargo test --test policy examples` runs the tests of one file.
+//! all packages. `cargo test --test policy presets` runs the tests of one file.
 
 mod common;
 
 mod bytes;
 mod documentation;
 mod every_setting_is_listed;
-mod examples;
 mod generated_pages;
+mod presets;
 mod rancher_form;

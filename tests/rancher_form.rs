@@ -44,14 +44,10 @@ fn every_question_has_what_rancher_needs() {
         let show_if = question["show_if"].as_str().unwrap_or_default();
         let may_be_hidden = ["boolean", "enum"].contains(&kind) && !show_if.contains('!');
         assert!(may_be_hidden || show_if.is_empty(), "{variable}: {show_if}");
-        if kind == "sequence[" {
-            assert_eq!(question["default"], json!([]), "{variable}");
-        } else {
-            assert!(question["description"].is_string(), "{variable}");
-            assert!(question["tooltip"].is_null(), "{variable}");
-        }
+        assert!(question["description"].is_string(), "{variable}");
+        assert!(question["tooltip"].is_null(), "{variable}");
     }
-    assert!(labels.len() > 20, "{labels:?}");
+    assert!(labels.len() > 15, "{labels:?}");
 }
 
 #[test]

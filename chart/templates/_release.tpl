@@ -1,165 +1,77 @@
-{{/* The objects of the release: `policy`, `server` if the release makes a PolicyServer, the chart's
-     `values` with their defaults, and `isAudit`. Wrong values end the rendering here. */}}
+{{/* The objects of the release as JSON: `policy`, `guard` and `server` if the release makes them, the chart's `values` with
+     their defaults, and what the notes have to know. Wrong values end the rendering here, but for `helm lint`, which goes on
+     with an empty object. */}}
 {{- define "consistent-pull-policy.release" }}
-  {{- $apis := .Capabilities.APIVersions }}
-  {{- /* Only a cluster, or Argo CD in its name, tells its kinds. */}}
-  {{- if and ($apis.Has "v1/Pod") (not ($apis.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy")) }}
-    {{- fail "this cluster has no ClusterAdmissionPolicy (policies.kubewarden.io/v1): install Kubewarden first, https://docs.kubewarden.io/quick-start" }}
-  {{- end }}
-
   {{- /* `null` and empty values count as not set. In `settings`, they have a meaning. */}}
   {{- $defaults := .Files.Get "defaults.yaml" | fromYaml }}
   {{- $values := deepCopy $defaults }}
   {{- $_ := include "consistent-pull-policy.overlay" (dict "base" $values "part" (omit .Values "settings")) }}
-  {{- $example := $values.example }}
-  {{- if not (.Files.Get (printf "examples/%s.yaml" $example)) }}
-    {{- $examples := include "consistent-pull-policy.examplesWith" (dict "root" . "predicate" "consistent-pull-policy.always") }}
-    {{- fail (printf "example: %s. The examples are %s. (An upgrade with only new values needs --reset-then-reuse-values, which keeps the others)" ($example | empty | ternary "choose one" (printf "there is no %s" $example)) $examples) }}
-  {{- end }}
-  {{- $manifests := include "consistent-pull-policy.manifests" (dict "root" . "example" $example) | fromYaml }}
-  {{- $policy := $manifests.policy }}
-  {{- $spec := $policy.spec }}
-  {{- $isAudit := include "consistent-pull-policy.isAudit" $spec }}
-  {{- $changesMode := include "consistent-pull-policy.changesMode" $spec }}
-  {{- $problems := list (include "consistent-pull-policy.wrongValues" (dict "values" $values "policy" $policy "root" .)) }}
-
-  {{- with $values.fullnameOverride }}
-    {{- $_ := set $policy.metadata "name" . }}
-    {{- $_ := set $policy.metadata "labels" (dict "consistent-pull-policy/example" $example) }}
-  {{- end }}
-  {{- $_ := set $spec "module" (include "consistent-pull-policy.module" (dict "values" $values "defaults" $defaults)) }}
-
-  {{- $looksUp := include "consistent-pull-policy.looksUp" $spec }}
-  {{- $mode := $spec.settings.mode }}
-  {{- $_ := include "consistent-pull-policy.overlay" (dict "base" $spec.settings "part" .Values.settings "asWritten" true) }}
-  {{- if and (include "consistent-pull-policy.looksUp" $spec) (not $looksUp) }}
-    {{- $others := include "consistent-pull-policy.examplesWith" (dict "root" . "predicate" "consistent-pull-policy.looksUp") }}
-    {{- $problems = append $problems (printf "settings.registry.lookup: %s has no lookups, because they need other time-outs, another failure policy and a policy server of their own. These examples have lookups: %s" $example $others) }}
-  {{- end }}
-  {{- if not (or $changesMode (eq $mode ($spec.settings.mode | default "Fix"))) }}
-    {{- $others := include "consistent-pull-policy.examplesWith" (dict "root" . "predicate" "consistent-pull-policy.changesMode") }}
-    {{- $problems = append $problems (printf "settings.mode: %s has only the mode %s. These examples have other modes: %s" $example $mode $others) }}
-  {{- end }}
-  {{- $problems = append $problems (include "consistent-pull-policy.wrongSettings" $spec.settings) }}
-
-  {{- range $key, $value := omit $values.spec "matchConditions" }}
-    {{- if or $value (kindIs "bool" $value) }}
-      {{- $_ := set $spec $key $value }}
-    {{- end }}
-  {{- end }}
-  {{- with $values.spec.matchConditions }}
-    {{- $_ := set $spec "matchConditions" (concat ($spec.matchConditions | default list) .) }}
-  {{- end }}
-  {{- /* If the policy server ends first, its answer is an error 500, which rejects in spite of Ignore. */}}
-  {{- if and (eq (toString $spec.failurePolicy) "Ignore") (not $isAudit) }}
-    {{- $_ := set $spec "timeoutSeconds" ($spec.timeoutSeconds | default 10) }}
-    {{- $_ := set $spec "timeoutEvalSeconds" ($spec.timeoutEvalSeconds | default $spec.timeoutSeconds) }}
-    {{- if lt (int $spec.timeoutEvalSeconds) (int $spec.timeoutSeconds) }}
-      {{- $problems = append $problems (printf "spec.timeoutEvalSeconds: %v s end before the timeoutSeconds of %v s, and the policy server then rejects in spite of failurePolicy Ignore: write the same number for both" $spec.timeoutEvalSeconds $spec.timeoutSeconds) }}
-    {{- end }}
-  {{- end }}
-  {{- if gt (int $spec.timeoutEvalSeconds) (int ($spec.timeoutSeconds | default 10)) }}
-    {{- $problems = append $problems (printf "spec.timeoutEvalSeconds: %v s are more than the timeoutSeconds of %v s, which Kubewarden refuses: write the same number for both" $spec.timeoutEvalSeconds ($spec.timeoutSeconds | default 10)) }}
-  {{- end }}
-  {{- with $values.mode }}
-    {{- $_ := set $spec "mode" . }}
-    {{- if eq . "monitor" }}
-      {{- $_ := set $spec "failurePolicy" "Ignore" }}
-    {{- end }}
-  {{- end }}
-  {{- $resources := list }}
-  {{- range $spec.rules }}{{ $resources = concat $resources .resources }}{{ end }}
-  {{- $selectsPods := regexMatch `(?m)^(pods|\*)` (join "\n" $resources) }}
-  {{- $_ := set $spec "mutating" (and $selectsPods (eq ($spec.settings.mode | default "Fix") "Fix")) }}
-
-  {{- $namespaces := deepCopy $values.namespaces }}
-  {{- with $namespaces.only }}
-    {{- $_ := set $namespaces "matchExpressions" (prepend ($namespaces.matchExpressions | default list) (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" .)) }}
-  {{- end }}
-  {{- with $namespaces.exclude }}
-    {{- $_ := set $namespaces "matchExpressions" (append ($namespaces.matchExpressions | default list) (dict "key" "kubernetes.io/metadata.name" "operator" "NotIn" "values" .)) }}
-  {{- end }}
-  {{- range $selector, $added := dict "namespaceSelector" $namespaces "objectSelector" $values.objects }}
-    {{- $expressions := dig $selector "matchExpressions" list $spec }}
-    {{- /* Kubewarden passes on no labels of a namespaceSelector. */}}
-    {{- range $key, $value := $added.matchLabels }}
-      {{- $expressions = append $expressions (dict "key" $key "operator" "In" "values" (list $value)) }}
-    {{- end }}
-    {{- with concat $expressions ($added.matchExpressions | default list) }}
-      {{- $_ := set $spec $selector (set (get $spec $selector | default dict) "matchExpressions" .) }}
-    {{- end }}
-    {{- if include "consistent-pull-policy.areApart" (list $spec $spec $selector) }}
-      {{- $problems = append $problems (printf "%s: nothing can match all conditions of the release and its example: %s" (trimSuffix "Selector" $selector | printf "%ss") (get $spec $selector | toJson)) }}
-    {{- end }}
-  {{- end }}
-
-  {{- $server := $values.policyServer }}
-  {{- $makesServer := kindIs "bool" $server.create | ternary $server.create (hasKey $manifests "server") }}
-  {{- if $makesServer }}
-    {{- $_ := set $spec "policyServer" (coalesce $server.name $values.fullnameOverride $spec.policyServer $example) }}
-    {{- $_ := set $manifests "server" (include "consistent-pull-policy.server" (dict "name" $spec.policyServer "values" $values) | fromYaml) }}
+  {{- /* Only a cluster, or Argo CD in its name, tells its kinds. */}}
+  {{- $release := dict "root" . "values" $values "preset" $values.preset "isCluster" (.Capabilities.APIVersions.Has "v1/Pod") }}
+  {{- if and $release.isCluster (not (.Capabilities.APIVersions.Has "policies.kubewarden.io/v1/ClusterAdmissionPolicy")) }}
+    {{- fail "this cluster has no ClusterAdmissionPolicy (policies.kubewarden.io/v1): install Kubewarden first, https://docs.kubewarden.io/quick-start" }}
+  {{- else if not (.Files.Get (printf "examples/%s.yaml" $values.preset)) }}
+    {{- fail (printf "preset: %s. The presets are %s. (An upgrade with only new values needs --reset-then-reuse-values, which keeps the others)" ($values.preset | empty | ternary "choose one" (printf "there is no %s" $values.preset)) (include "consistent-pull-policy.presets" .)) }}
   {{- else }}
-    {{- if and (hasKey $manifests "server") (not $server.name) }}
-      {{- $problems = append $problems (printf "policyServer.name: with create=false, write the name of a PolicyServer that exists, because the lookups of %s hold up the other policies of its server" $example) }}
+    {{- $_ := include "consistent-pull-policy.setPolicy" (set $release "defaults" $defaults) }}
+    {{- $_ := include "consistent-pull-policy.setServer" $release }}
+    {{- $_ := include "consistent-pull-policy.setGuard" $release }}
+    {{- $problems := list }}
+    {{- range $check := list "Values" "ForPreset" "Server" "Guard" }}
+      {{- $problems = append $problems (include (printf "consistent-pull-policy.wrong%s" $check) $release) }}
     {{- end }}
-    {{- $_ := unset $manifests "server" }}
-    {{- with $server.name }}
-      {{- $_ := set $spec "policyServer" . }}
+    {{- $problems = append $problems (include "consistent-pull-policy.wrongSettings" $release.policy.spec.settings) }}
+    {{- if not $release.isAudit }}
+      {{- $problems = append $problems (include "consistent-pull-policy.wrongTimeouts" $release.policy.spec) }}
     {{- end }}
+    {{- if $release.addsVolumes }}
+      {{- $problems = append $problems (include "consistent-pull-policy.wrongNodes" $release) }}
+    {{- end }}
+    {{- with compact $problems }}
+      {{- fail (printf "\n%s" (join "\n" . | trimSuffix "\n" | replace "\n\n" "\n")) }}
+    {{- end }}
+    {{- include "consistent-pull-policy.refusePairs" $release }}
+    {{- if and $release.server (not (dig "server" "spec" "image" "" $release)) }}
+      {{- fail "policyServer.image is required where the cluster's PolicyServer `default` can't be read. Write its image: kubectl get policyserver default --output jsonpath={.spec.image}" }}
+    {{- end }}
+    {{- toJson (omit $release "root" "nodes") }}
   {{- end }}
-  {{- $problems = append $problems (include "consistent-pull-policy.wrongServer" (dict "name" $spec.policyServer "values" $server "isMade" $makesServer)) }}
-
-  {{- with compact $problems }}
-    {{- fail (printf "\n%s" (join "\n" . | trimSuffix "\n" | replace "\n\n" "\n")) }}
-  {{- end }}
-  {{- include "consistent-pull-policy.refusePairs" (dict "root" . "policy" $policy "example" $example) }}
-  {{- if and $makesServer (not $manifests.server.spec.image) }}
-    {{- fail "policyServer.image is required where the cluster's PolicyServer `default` can't be read. Write its image: kubectl get policyserver default --output jsonpath={.spec.image}" }}
-  {{- end }}
-  {{- toJson (merge $manifests (dict "values" $values "isAudit" $isAudit)) }}
 {{- end }}
 
-{{/* The manifests of an example: `policy`, and `server` if the file has a PolicyServer. */}}
+{{/* The manifests of a preset: `policy`, and `server` if the file has a PolicyServer. */}}
 {{- define "consistent-pull-policy.manifests" }}
   {{- $manifests := dict }}
-  {{- range regexSplit "(?m)^---$" (.root.Files.Get (printf "examples/%s.yaml" .example)) -1 }}
+  {{- range regexSplit "(?m)^---$" (.root.Files.Get (printf "examples/%s.yaml" .preset)) -1 }}
     {{- $manifest := fromYaml . }}
     {{- $_ := set $manifests (eq $manifest.kind "PolicyServer" | ternary "server" "policy") $manifest }}
   {{- end }}
   {{- toYaml $manifests }}
 {{- end }}
 
-{{/* The names of the examples for whose spec the template `predicate` has a text. */}}
-{{- define "consistent-pull-policy.examplesWith" }}
+{{- define "consistent-pull-policy.presets" }}
   {{- $names := list }}
-  {{- range $path, $_ := .root.Files.Glob "examples/*.yaml" }}
+  {{- range $path, $_ := .Files.Glob "examples/*.yaml" }}
+    {{- $names = append $names (base $path | trimSuffix ".yaml") }}
+  {{- end }}
+  {{- join ", " $names }}
+{{- end }}
+
+{{/* The presets with lookups, each with its lookups in brackets. */}}
+{{- define "consistent-pull-policy.lookupPresets" }}
+  {{- $names := list }}
+  {{- range $path, $_ := .Files.Glob "examples/*.yaml" }}
     {{- $name := base $path | trimSuffix ".yaml" }}
-    {{- $manifests := include "consistent-pull-policy.manifests" (dict "root" $.root "example" $name) | fromYaml }}
-    {{- with include $.predicate $manifests.policy.spec }}
-      {{- $names = append $names (printf "%s%s" $name (trimPrefix "true" .)) }}
+    {{- with include "consistent-pull-policy.looksUp" (include "consistent-pull-policy.manifests" (dict "root" $ "preset" $name) | fromYaml).policy.spec }}
+      {{- $names = append $names (print $name .) }}
     {{- end }}
   {{- end }}
   {{- join ", " $names }}
 {{- end }}
 
-{{- define "consistent-pull-policy.always" }}true{{ end }}
-
 {{/* The lookups of a spec in brackets, or nothing. */}}
 {{- define "consistent-pull-policy.looksUp" }}
   {{- $lookup := dig "registry" "lookup" "Off" (.settings | default dict) }}
   {{- if and $lookup (ne (toString $lookup) "Off") }} ({{ $lookup }}){{ end }}
-{{- end }}
-
-{{/* Whether only the audit scanner calls the policy: `true` or nothing. */}}
-{{- define "consistent-pull-policy.isAudit" }}
-  {{- range .matchConditions }}{{ if eq .expression "false" }}true{{ end }}{{ end }}
-{{- end }}
-
-{{/* Whether the settings may have another mode and the spec other rules, because this is neither an
-     audit nor a second policy: `true` or nothing. */}}
-{{- define "consistent-pull-policy.changesMode" }}
-  {{- $isSecond := and (eq (toString .settings.mode) "Reject") (eq (toString .settings.podTemplates) "Off") }}
-  {{- if not (or $isSecond (include "consistent-pull-policy.isAudit" .)) }}true{{ end }}
 {{- end }}
 
 {{/* Lays `part` over `base`, in place. `asWritten`, `null` takes a key away; otherwise, `null` and "" leave
@@ -179,6 +91,87 @@
   {{- end }}
 {{- end }}
 
+{{/* Sets `file`, the manifests of the preset, and `policy`, its policy with the release's values. */}}
+{{- define "consistent-pull-policy.setPolicy" }}
+  {{- $values := .values }}
+  {{- $_ := set . "file" (include "consistent-pull-policy.manifests" . | fromYaml) }}
+  {{- $_ := set . "policy" (deepCopy .file.policy) }}
+  {{- $spec := .policy.spec }}
+  {{- with $values.fullnameOverride }}
+    {{- $_ := set $.policy.metadata "name" . }}
+    {{- $_ := set $.policy.metadata "labels" (dict "consistent-pull-policy/preset" $.preset) }}
+  {{- end }}
+  {{- $_ := set $spec "module" (include "consistent-pull-policy.module" .) }}
+  {{- $_ := include "consistent-pull-policy.overlay" (dict "base" $spec.settings "part" .root.Values.settings "asWritten" true) }}
+  {{- range $key, $value := omit $values.spec "matchConditions" }}
+    {{- if or $value (kindIs "bool" $value) }}
+      {{- $_ := set $spec $key $value }}
+    {{- end }}
+  {{- end }}
+  {{- with $values.spec.matchConditions }}
+    {{- $_ := set $spec "matchConditions" (concat ($spec.matchConditions | default list) .) }}
+  {{- end }}
+  {{- /* The API server calls no policy with this condition, only the audit scanner does. */}}
+  {{- $_ := set . "isAudit" false }}
+  {{- range .file.policy.spec.matchConditions }}
+    {{- $_ := set $ "isAudit" (eq .expression "false" | or $.isAudit) }}
+  {{- end }}
+  {{- if and .isAudit (include "consistent-pull-policy.looksUp" $spec) }}
+    {{- $_ := set $spec "timeoutEvalSeconds" ($spec.timeoutEvalSeconds | default 10) }}
+  {{- end }}
+  {{- with $values.mode }}
+    {{- $_ := set $spec "mode" . }}
+    {{- if eq . "monitor" }}
+      {{- $_ := set $spec "failurePolicy" "Ignore" }}
+    {{- end }}
+  {{- end }}
+  {{- /* If the policy server ends first, its answer is an error 500, which rejects in spite of Ignore. */}}
+  {{- if and (eq (toString $spec.failurePolicy) "Ignore") (not .isAudit) }}
+    {{- $_ := set $spec "timeoutSeconds" ($spec.timeoutSeconds | default 10) }}
+    {{- $_ := set $spec "timeoutEvalSeconds" ($spec.timeoutEvalSeconds | default $spec.timeoutSeconds) }}
+  {{- end }}
+  {{- $_ := set . "isMonitored" (eq "monitor" (dig "spec" "mode" "" (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" .policy.metadata.name))) }}
+  {{- $selectsPods := include "consistent-pull-policy.podRules" $spec | fromYamlArray | empty | not }}
+  {{- $_ := set $spec "mutating" (and $selectsPods (eq ($spec.settings.mode | default "Fix") "Fix")) }}
+  {{- $imageChecks := $spec.settings.imageChecks | default dict }}
+  {{- $_ := set . "addsVolumes" (and $spec.mutating (eq (toString $imageChecks.onMissing) "Add") (eq (toString $imageChecks.type) "ImageVolume")) }}
+  {{- $_ := set . "nodes" (and .addsVolumes $values.checkNodes | ternary (lookup "v1" "Node" "" "").items list | default list) }}
+  {{- $_ := set . "hasSeenNodes" (gt (len .nodes) 0) }}
+
+  {{- $expressions := $values.namespaces.matchExpressions | default list }}
+  {{- with $values.namespaces.only }}
+    {{- $expressions = prepend $expressions (dict "key" "kubernetes.io/metadata.name" "operator" "In" "values" .) }}
+  {{- end }}
+  {{- with $values.namespaces.exclude }}
+    {{- $expressions = append $expressions (dict "key" "kubernetes.io/metadata.name" "operator" "NotIn" "values" .) }}
+  {{- end }}
+  {{- range $selector, $added := dict "namespaceSelector" (set $values.namespaces "matchExpressions" $expressions) "objectSelector" $values.objects }}
+    {{- $expressions := dig $selector "matchExpressions" list $spec }}
+    {{- /* Kubewarden passes on no labels of a namespaceSelector. */}}
+    {{- range $key, $value := $added.matchLabels }}
+      {{- $expressions = append $expressions (dict "key" $key "operator" "In" "values" (list $value)) }}
+    {{- end }}
+    {{- with concat $expressions ($added.matchExpressions | default list) }}
+      {{- $_ := set $spec $selector (set (get $spec $selector | default dict) "matchExpressions" .) }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+
+{{/* The rules of a spec that name Pods, with no other resources. */}}
+{{- define "consistent-pull-policy.podRules" }}
+  {{- $rules := list }}
+  {{- range .rules }}
+    {{- $resources := list }}
+    {{- range .resources }}
+      {{- if regexMatch `^(pods|\*)` . }}{{ $resources = append $resources . }}{{ end }}
+    {{- end }}
+    {{- if $resources }}
+      {{- $rules = append $rules (set (deepCopy .) "resources" $resources) }}
+    {{- end }}
+  {{- end }}
+  {{- toYaml $rules }}
+{{- end }}
+
 {{/* The address of the module. The chart's own digest belongs to the chart's own tag. */}}
 {{- define "consistent-pull-policy.module" }}
   {{- $module := .values.module }}
@@ -191,8 +184,22 @@
   {{- printf "registry://%s/%s%s" .values.global.cattle.systemDefaultRegistry $module.repository $version }}
 {{- end }}
 
+{{/* Sets `isServerMade`, the name of the policy's server and, if the release makes one, `server`. */}}
+{{- define "consistent-pull-policy.setServer" }}
+  {{- $values := .values.policyServer }}
+  {{- $spec := .policy.spec }}
+  {{- $_ := set . "isServerMade" (kindIs "bool" $values.create | ternary $values.create (hasKey .file "server")) }}
+  {{- if .isServerMade }}
+    {{- $_ := set $spec "policyServer" (coalesce $values.name .values.fullnameOverride $spec.policyServer .preset) }}
+    {{- $_ := set . "server" (include "consistent-pull-policy.server" . | fromYaml) }}
+  {{- else if $values.name }}
+    {{- $_ := set $spec "policyServer" $values.name }}
+  {{- end }}
+{{- end }}
+
 {{/* The PolicyServer that the release makes. */}}
 {{- define "consistent-pull-policy.server" }}
+  {{- $name := .policy.spec.policyServer }}
   {{- $values := .values.policyServer }}
   {{- $image := $values.image }}
   {{- if kindIs "map" $image }}
@@ -202,7 +209,7 @@
 apiVersion: policies.kubewarden.io/v1
 kind: PolicyServer
 metadata:
-  name: {{ .name }}
+  name: {{ $name }}
 spec:
   image: {{ $image | default (dig "spec" "image" "" (lookup "policies.kubewarden.io/v1" "PolicyServer" "" "default")) | quote }}
   replicas: {{ $replicas }}
@@ -221,74 +228,84 @@ spec:
             topologyKey: kubernetes.io/hostname
             labelSelector:
               matchLabels:
-                kubewarden/policy-server: {{ .name }}
+                kubewarden/policy-server: {{ $name }}
     {{- end }}
-  {{- range $key := list "limits" "requests" "imagePullSecret" "insecureSources" "env" }}
+  {{- range $key := list "annotations" "imagePullSecret" "insecureSources" "priorityClassName" "tolerations" }}
   {{- with get $values $key }}
   {{ $key }}: {{ toJson . }}
   {{- end }}
   {{- end }}
-  {{- with $values.sourceAuthorities }}
-  sourceAuthorities:
-    {{- range . }}
-    {{ .uri }}: {{ toJson .certs }}
+  {{- range $key := list "limits" "requests" }}
+  {{- $quantities := dict }}
+  {{- range $resource, $value := get $values $key }}
+    {{- with include "consistent-pull-policy.text" $value }}{{ $_ := set $quantities $resource . }}{{ end }}
+  {{- end }}
+  {{- with $quantities }}
+  {{ $key }}: {{ toJson . }}
+  {{- end }}
+  {{- end }}
+  {{- $variables := list }}
+  {{- range $values.env }}
+    {{- if hasKey . "value" }}
+      {{- $variables = append $variables (set . "value" (include "consistent-pull-policy.text" .value)) }}
+    {{- else }}
+      {{- $variables = append $variables . }}
     {{- end }}
+  {{- end }}
+  {{- with $variables }}
+  env: {{ toJson . }}
+  {{- end }}
+  {{- $authorities := dict }}
+  {{- range $values.sourceAuthorities }}
+    {{- $_ := set $authorities .uri (concat (get $authorities .uri | default list) .certs) }}
+  {{- end }}
+  {{- with $authorities }}
+  sourceAuthorities: {{ toJson . }}
   {{- end }}
 {{- end }}
 
-{{/* Fails if the policy must not stand beside another one of the cluster, whoever made that. */}}
-{{- define "consistent-pull-policy.refusePairs" }}
-  {{- $others := list }}
-  {{- range .root.Files.Get "pairs.yaml" | fromYamlArray }}
-    {{- if eq .a $.example }}
-      {{- $others = append $others .b }}
-    {{- else if eq .b $.example }}
-      {{- $others = append $others .a }}
-    {{- end }}
+{{/* A value as a text: of `null`, nothing; of a number, no exponent. */}}
+{{- define "consistent-pull-policy.text" }}
+  {{- if kindIs "float64" . | and (eq (toString (floor .)) (toString .)) }}{{ printf "%.0f" . }}
+  {{- else if not (kindIs "invalid" .) }}{{ . }}
   {{- end }}
-  {{- range $installed := (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" "").items }}
+{{- end }}
+
+{{/* Sets `guard`, the validating policy beside the release's policy. */}}
+{{- define "consistent-pull-policy.setGuard" }}
+  {{- if .values.guard.enabled }}
+    {{- $guard := deepCopy .policy }}
+    {{- $_ := set $guard "metadata" (dict "name" (printf "%s-guard" .policy.metadata.name)
+      "labels" (dict "consistent-pull-policy/preset" .preset) "annotations" (dict "argocd.argoproj.io/sync-wave" "1")) }}
+    {{- $spec := $guard.spec }}
+    {{- $_ := set $spec "mutating" false }}
+    {{- $_ := set $spec "policyServer" .values.guard.policyServer }}
+    {{- $_ := set $spec "rules" (include "consistent-pull-policy.podRules" $spec | fromYamlArray) }}
+    {{- if and (eq .preset "multi-tenant") (ne (toString $spec.mode) "monitor") }}
+      {{- $_ := set $spec "failurePolicy" "Fail" }}
+    {{- end }}
+    {{- $settings := omit $spec.settings "registry" }}
+    {{- $_ := set $settings "mode" "Reject" }}
+    {{- $_ := set $settings "podTemplates" "Off" }}
+    {{- $_ := set $settings "imageChecks" (merge (dict "onMissing" "Warn") ($settings.imageChecks | default dict)) }}
+    {{- $_ := set $spec "settings" $settings }}
+    {{- $_ := set . "guard" $guard }}
+  {{- end }}
+{{- end }}
+
+{{/* Fails if the preset can't be combined with a policy of the cluster, whoever made that. */}}
+{{- define "consistent-pull-policy.refusePairs" }}
+  {{- $pairs := .root.Files.Get "pairs.yaml" | fromYaml }}
+  {{- range (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" "").items }}
     {{- $annotations := .metadata.annotations | default dict }}
     {{- $release := get $annotations "meta.helm.sh/release-name" }}
     {{- $namespace := get $annotations "meta.helm.sh/release-namespace" }}
     {{- $isOwn := and (eq $release $.root.Release.Name) (eq $namespace $.root.Release.Namespace) }}
-    {{- $other := trimPrefix "consistent-pull-policy-" .metadata.name }}
-    {{- $other = get (.metadata.labels | default dict) "consistent-pull-policy/example" | default $other }}
-    {{- if and (has $other $others) (not $isOwn) }}
-      {{- $areApart := include "consistent-pull-policy.areApart" (list $.policy.spec $installed.spec "namespaceSelector") }}
-      {{- $areApart = print $areApart (include "consistent-pull-policy.areApart" (list $.policy.spec $installed.spec "objectSelector")) }}
-      {{- if not $areApart }}
-        {{- $maker := $release | empty | ternary "kubectl or another tool has made (delete it)" (printf "the release %s in the namespace %s has made (uninstall it)" $release $namespace) }}
-        {{- fail (printf "%s must not stand beside %s: the policy %s, which %s. Or select other namespaces in one of the two, with namespaces.only and namespaces.exclude" $.example $other .metadata.name $maker) }}
-      {{- end }}
-    {{- end }}
-  {{- end }}
-{{- end }}
-
-{{/* Whether nothing can match this selector of both of two specs: `true` or nothing. */}}
-{{- define "consistent-pull-policy.areApart" }}
-  {{- $selector := last . }}
-  {{- $lists := list }}
-  {{- range initial . }}
-    {{- $expressions := dig $selector "matchExpressions" list . }}
-    {{- range $key, $value := eq $selector "objectSelector" | ternary (dig $selector "matchLabels" dict .) dict }}
-      {{- $expressions = append $expressions (dict "key" $key "operator" "In" "values" (list $value)) }}
-    {{- end }}
-    {{- $lists = append $lists $expressions }}
-  {{- end }}
-  {{- range $lists := list $lists (reverse $lists) }}
-    {{- range $one := first $lists }}
-      {{- range $other := last $lists }}
-        {{- if eq $one.key $other.key }}
-          {{- $both := list }}
-          {{- range $one.values }}
-            {{- if has . ($other.values | default list) }}{{ $both = append $both . }}{{ end }}
-          {{- end }}
-          {{- $operators := printf "%s %s" $one.operator $other.operator }}
-          {{- $noneIsIn := and (eq $operators "In In") (not $both) }}
-          {{- $allAreOut := and (eq $operators "In NotIn") (eq (len $both) (len $one.values)) }}
-          {{- if or $noneIsIn $allAreOut (has $operators (list "In DoesNotExist" "Exists DoesNotExist")) }}true{{ end }}
-        {{- end }}
-      {{- end }}
+    {{- $other := get (.metadata.labels | default dict) "consistent-pull-policy/preset" | default (trimPrefix "consistent-pull-policy-" .metadata.name) }}
+    {{- $sentence := dig $other $.preset "" $pairs }}
+    {{- if and $sentence (not $isOwn) (not (has $other ($.values.allowBeside | default list))) }}
+      {{- $maker := $release | empty | ternary "which kubectl or another tool has made" (printf "of the release %s in the namespace %s" $release $namespace) }}
+      {{- fail (printf "%s can't be combined with %s (the policy %s, %s): %s. Or, if the two select no Pod and no workload in common, set allowBeside={%s}" $.preset $other .metadata.name $maker $sentence $other) }}
     {{- end }}
   {{- end }}
 {{- end }}

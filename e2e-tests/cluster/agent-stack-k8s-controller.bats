@@ -7,21 +7,24 @@
 # containers of the Pod run. PORT + 3 is the stand-in's.
 load lib
 
-# The controller's skip-image-check-containers, the pull policy of the jobs' containers, and files.
+# The controller's skip-image-check-containers, the pull policy of the jobs' containers, and presets.
 mapfile -t rows <<'ROWS'
 false unset none
 false unset agent-stack-k8s
 true unset none
 true unset agent-stack-k8s-volumes
-true unset agent-stack-k8s-volumes,always-by-digest
-true unset agent-stack-k8s-fresh
+true unset agent-stack-k8s-volumes-without-lookups
 true Always none
-true Always agent-stack-k8s-volumes,always-by-digest
+true Always agent-stack-k8s-volumes
 ROWS
+
+setup_file() {
+  pods_reach_this_machine
+}
 
 teardown_file() {
   [[ ! -e $BATS_FILE_TMPDIR/pids ]] || xargs kill <"$BATS_FILE_TMPDIR/pids" || true
-  remove_examples
+  remove_presets
 }
 
 # The agent's image: a shell, the programs that the controller's commands use, and scripts for its own two.
@@ -91,9 +94,9 @@ burst() {
 }
 
 # Without a pin, twelve requests for the agent's image alone can be too many: copy-agent has Always.
-@test "twelve jobs at once: none fails, no file asks the registry more often than no policy, and a pin throttles no Pod" {
+@test "twelve jobs at once: none fails, no preset asks the registry more often than no policy, and a pin throttles no Pod" {
   needs AGENT_STACK_K8S
-  local machine name row skip policy files run passed slowest throttled requests bad=0
+  local machine name row skip policy presets run passed slowest throttled requests bad=0
   declare -A without
   use_address
   machine=${WEBHOOKS#https://}
@@ -112,17 +115,17 @@ burst() {
   kube delete pods --all --now >/dev/null
 
   for row in "${rows[@]}"; do
-    read -r skip policy files <<<"$row"
+    read -r skip policy presets <<<"$row"
     start_controller "$skip"
-    apply "$files"
+    apply "$presets"
     for ((run = 0; run < ${RUNS:-1}; run++)); do
-      [[ $files != *digest && $files != *fresh ]] || sleep 61 # The policy server forgets the digests.
+      [[ $presets != *volumes ]] || sleep 61 # The policy server forgets the digests.
       read -r passed slowest throttled requests <<<"$(burst "$policy")"
-      echo "# skip-image-check-containers $skip, $policy, $files: $passed passed, slowest $slowest s, $throttled throttled," \
+      echo "# skip-image-check-containers $skip, $policy, $presets: $passed passed, slowest $slowest s, $throttled throttled," \
         "$requests requests" >&3
-      if [[ $files == none ]]; then
+      if [[ $presets == none ]]; then
         without[$skip,$policy]=$requests
-      elif ((passed < 12 || requests > without[$skip,$policy])) || [[ $files == *@(digest|fresh) && $throttled != 0 ]]; then
+      elif ((passed < 12 || requests > without[$skip,$policy])) || [[ $presets == *volumes && $throttled != 0 ]]; then
         bad=1
       fi
     done

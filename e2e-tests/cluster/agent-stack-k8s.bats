@@ -1,8 +1,8 @@
 # The jobs of agent-stack-k8s, on a node: examples/agent-stack-k8s.yaml.
 load lib
 
-setup_file() { apply_example agent-stack-k8s; }
-teardown_file() { remove_examples; }
+setup_file() { apply_preset agent-stack-k8s; }
+teardown_file() { remove_presets; }
 
 @test "a weak check, an image on the node, a tag that has left the registry" {
   local places="init copy-agent agent:v1 Always, init imagecheck-0 app:v1 IfNotPresent, \

@@ -1,10 +1,10 @@
 # A node that reaches its registry only at times: examples/air-gapped.yaml.
 load lib
 
-setup_file() { apply_example air-gapped; }
-teardown_file() { remove_examples; }
+setup_file() { apply_preset air-gapped; }
+teardown_file() { remove_presets; }
 
-@test "the registry is away: Pods start from the node's images, and start again; elsewhere they wait" {
+@test "the registry is unreachable: Pods start from the node's images, and start again; elsewhere they wait" {
   image app:v1
   create before "app main app:v1 Always" "$unselected"
   comes before 'running("main")'
@@ -19,7 +19,7 @@ teardown_file() { remove_examples; }
   comes elsewhere 'waits_for_image("main")'
 }
 
-@test "the policy server is away: a Pod is created as it is written" {
+@test "the policy server is down: a Pod is created as it is written" {
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   image app:v1
   $STOP_POLICY_SERVER 3>&-

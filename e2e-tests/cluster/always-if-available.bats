@@ -2,7 +2,7 @@
 # is HTTP.
 load lib
 
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
 # warm_up NAME...: the node pulls these images by their tags, and the policy server doesn't ask for them. (It would keep
 # their digests for a minute.)

@@ -1,14 +1,14 @@
-# Bursts of Jobs on a node that has all images, with the files that add checks and those that pin; and the same Pods while
-# the registry is away. It needs POLICY_SERVER, and
+# Bursts of Jobs on a node that has all images, with the presets that add checks and those that pin; and the same Pods while
+# the registry is unreachable. It needs POLICY_SERVER, and
 #
 #   BURSTS  the numbers of Jobs, such as "12 30"
-#   RUNS    how often no policy and the files that the pages recommend are tried (else once)
+#   RUNS    how often no policy and the presets that the pages recommend are tried (else once)
 #
 # A kubelet with its defaults (registryPullQPS 5, registryBurst 10) asks for at most 5 images a second. An Always counts
 # although the node has the image. A Pod is "throttled" if one of its events says so.
 load lib
 
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
 # places KIND PULL-POLICY TAG: the places of a Job's Pod: with two containers, with a program for init containers that are
 # checks, or of a captured Pod of agent-stack-k8s (a step with `image:`), which has pull policies of its own.
@@ -36,7 +36,7 @@ filter() {
   agent) echo "$ends" ;;
   esac
 }
-job_label='.metadata.labels = {"image-checks": "true", "batch.kubernetes.io/job-name": .metadata.name}'
+job_label='.metadata.labels = {"batch.kubernetes.io/job-name": .metadata.name}'
 
 all_ended() {
   kube get jobs --output json | jq --exit-status 'all(.items[]; .status.succeeded == 1)'
@@ -55,7 +55,7 @@ burst() {
   echo "$(((end - start) / 100000)) $(end_burst)"
 }
 
-# A kind of Pod, its pull policy, files, and whether the pages recommend them there.
+# A kind of Pod, its pull policy, presets, and whether the pages recommend them there.
 mapfile -t rows <<'ROWS'
 job Always none -
 job IfNotPresent none -
@@ -63,17 +63,16 @@ job Always jobs recommended
 job IfNotPresent jobs recommended
 job Always always-by-digest recommended
 job IfNotPresent always-by-digest recommended
-job Always pin-digests recommended
-job IfNotPresent pin-digests recommended
+job Always always-by-digest-pin recommended
+job IfNotPresent always-by-digest-pin recommended
 job Always always-if-available -
 tools Always none -
-tools Always every-pod recommended
-tools Always every-pod,always-by-digest recommended
+tools Always jobs-init-containers recommended
+tools Always jobs-init-containers,always-by-digest recommended
 agent captured none -
 agent captured agent-stack-k8s recommended
 agent captured agent-stack-k8s-volumes recommended
-agent captured agent-stack-k8s-volumes,always-by-digest recommended
-agent captured agent-stack-k8s-fresh recommended
+agent captured agent-stack-k8s-volumes-without-lookups recommended
 ROWS
 
 # The node pulls both images, by their tags and by their digests.
@@ -95,34 +94,33 @@ new_tag() {
   done
 }
 
-@test "in a burst, no recommended file throttles more Pods than no policy" {
+@test "in a burst, no recommended preset throttles more Pods than no policy" {
   needs BURSTS
-  local number row kind policy files advice runs run tag tags=0 slowest throttled requests most worse=0
+  local number row kind policy presets advice runs run tag tags=0 slowest throttled requests most worse=0
   declare -A without
   use_address
   warm_up
   for number in $BURSTS; do
     for row in "${rows[@]}"; do
-      read -r kind policy files advice <<<"$row"
-      apply "$files"
+      read -r kind policy presets advice <<<"$row"
+      apply "$presets"
       runs=1
-      [[ $advice == - && $files != none ]] || runs=${RUNS:-1}
+      [[ $advice == - && $presets != none ]] || runs=${RUNS:-1}
       most=0
       for ((run = 0; run < runs; run++)); do
         tag=v1
-        case $policy,$files in
+        case $policy,$presets in
         IfNotPresent,always-by-digest | IfNotPresent,jobs) ;; # It pins nothing here, so the tag has to be on the node.
-        *captured,*volumes,always-by-digest) ;; # The same, for the image of the step.
-        *digest* | *fresh | Always,jobs) new_tag ;;
+        *digest* | *,agent-stack-k8s-volumes | Always,jobs) new_tag ;;
         esac
         read -r slowest throttled requests <<<"$(burst "$number" "$kind" "$policy" "$tag")"
-        echo "# $number $kind $policy $files: $((slowest / 10)).$((slowest % 10)) s, $throttled throttled, $requests requests" >&3
+        echo "# $number $kind $policy $presets: $((slowest / 10)).$((slowest % 10)) s, $throttled throttled, $requests requests" >&3
         ((throttled <= most)) || most=$throttled
         [[ $advice != recommended ]] || ((slowest < 3000)) || worse=1 # Not all Jobs have ended.
       done
-      [[ $files != none ]] || without[$number,$kind,$policy]=$most
+      [[ $presets != none ]] || without[$number,$kind,$policy]=$most
       if [[ $advice == recommended ]] && ((most > without[$number,$kind,$policy])); then
-        echo "# $files throttles more than no policy" >&3
+        echo "# $presets throttles more than no policy" >&3
         worse=1
       fi
     done
@@ -142,9 +140,9 @@ outcome() {
   fi
 }
 
-@test "the registry is away: what starts on a node on which the same Pods ran" {
+@test "the registry is unreachable: what starts on a node on which the same Pods ran" {
   needs BURSTS
-  local row rows kind policy files other expected found wrong=0
+  local row rows kind policy presets other expected found wrong=0
   mapfile -t rows <<'ROWS'
 job Always none - waits
 job IfNotPresent none - starts
@@ -153,37 +151,37 @@ job Always always-by-digest - waits
 job IfNotPresent always-by-digest - starts
 job Always jobs - waits
 job Always always-if-available - starts
-job Always pin-digests - waits
-job IfNotPresent pin-digests - waits
-job IfNotPresent pin-digests tags starts
+job Always always-by-digest-pin - waits
+job IfNotPresent always-by-digest-pin - waits
+job IfNotPresent always-by-digest-pin tags starts
+agent captured agent-stack-k8s-volumes-without-lookups - waits
 agent captured agent-stack-k8s-volumes - waits
-agent captured agent-stack-k8s-fresh - waits
-agent captured agent-stack-k8s-fresh tags starts
+agent captured agent-stack-k8s-volumes tags starts
 ROWS
   use_address
   for number in "${!rows[@]}"; do
-    read -r kind policy files other expected <<<"${rows[number]}"
+    read -r kind policy presets other expected <<<"${rows[number]}"
     image "app:o$number" "other:o$number"
     if [[ $other == tags ]]; then
       apply none
       create "before-$number-tags" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
     fi
-    apply "$files"
+    apply "$presets"
     create "before-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
   done
   eventually ended_pods before
   sleep 61 # The policy server forgets the digests.
   touch "$RUN/stopped"
   for number in "${!rows[@]}"; do
-    read -r kind policy files other expected <<<"${rows[number]}"
-    apply "$files"
+    read -r kind policy presets other expected <<<"${rows[number]}"
+    apply "$presets"
     create "after-$number" "$(places "$kind" "$policy" "o$number")" "$(filter "$kind")"
   done
   sleep 30
   for number in "${!rows[@]}"; do
-    read -r kind policy files other expected <<<"${rows[number]}"
+    read -r kind policy presets other expected <<<"${rows[number]}"
     found=$(outcome "after-$number") || found=neither
-    echo "# $kind $policy $files $other: $found" >&3
+    echo "# $kind $policy $presets $other: $found" >&3
     [[ $found == "$expected" ]] || wrong=1
   done
   ((wrong == 0))

@@ -1,10 +1,10 @@
-# Checks that are image volumes, on a node: examples/agent-stack-k8s-volumes.yaml and agent-stack-k8s-fresh.yaml.
+# Checks that are image volumes, on a node: examples/agent-stack-k8s-volumes.yaml, with and without its lookups.
 load lib
 
-setup_file() { apply_example agent-stack-k8s-volumes; }
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
-@test "images that exist: the job ends" {
+@test "without lookups, images that exist: the job ends" {
+  apply agent-stack-k8s-volumes-without-lookups
   image agent:v1 app:v1 step:v1
   create with "init copy-agent agent:v1 Always, app container-0 app:v1 IfNotPresent, \
 app container-1 step:v1 IfNotPresent, app agent agent:v1 IfNotPresent" "$ends"
@@ -29,13 +29,12 @@ images_of() {
     | "\(.name) \(.imageID | split("@")[1])"'
 }
 
-@test "which image a job starts from, if the node has the old one: with agent-stack-k8s-fresh.yaml the registry's" {
+@test "which image a job starts from, if the node has the old one: the registry's" {
   local job places names name
   declare -A registry
-  [[ -v POLICY_SERVER ]] || skip "the PolicyServer of the file doesn't read this test's images over HTTP"
+  needs POLICY_SERVER
   use_address
-  remove_examples
-  apply_example agent-stack-k8s-fresh
+  apply agent-stack-k8s-volumes
   for job in step-image skip-image-check-containers podspecpatch-image native-sidecar-and-step-image; do
     places=$(captured "$job")
     names=$(grep --only-matching '[a-z-]*:[^ ]*' <<<"$places" | sort --unique)

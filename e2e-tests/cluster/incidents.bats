@@ -1,4 +1,4 @@
-# Incidents on a node, with the examples as they are. These variables have commands for what happens outside of Kubernetes.
+# Incidents on a node, with the presets as they are. These variables have commands for what happens outside of Kubernetes.
 # A test without its command is skipped:
 #
 #   NODE_CTR             `ctr` of the only node, such as `docker exec --interactive kind-control-plane ctr --namespace k8s.io`
@@ -7,13 +7,7 @@
 #   START_POLICY_SERVER  starts it, and waits until it is ready
 load lib
 
-teardown_file() { remove_examples; }
-
-# use NAME [FILTER]: applies this example in place of those of the tests before.
-use() {
-  remove_examples
-  apply_example "$@"
-}
+teardown_file() { remove_presets; }
 
 # end_on_node POD LABEL VALUE: kills the container with this label.
 end_on_node() {
@@ -32,17 +26,17 @@ held_up() {
 repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 
 @test "two init containers, and the image of the second one is missing: nothing begins" {
-  use jobs
+  apply jobs
   image app:v1
   create pod "init first app:v1 IfNotPresent, init second gone:v1 IfNotPresent, app main app:v1 IfNotPresent" "$job"
   comes pod 'waits_for_image("first") and nothing_started'
   is pod 'status("first").state.waiting.message | contains("/gone:v1")'
 }
 
-@test "a Pod that runs for ever gets no volumes: a container restarts while the registry of another one is away" {
+@test "a Pod that runs forever gets no volumes: a container restarts while the registry of another one is unreachable" {
   local policy places="app one app:v1 IfNotPresent, app two other:v1 Always"
   needs NODE_CTR
-  use jobs "del(.spec.objectSelector, .spec.matchConditions)
+  apply jobs "del(.spec.objectSelector, .spec.matchConditions)
     | .spec.namespaceSelector.matchExpressions = [{key: \"kubernetes.io/metadata.name\", operator: \"In\", values: [\"$NS\"]}]"
   image app:v1 other:v1
   for policy in Always OnFailure; do create "${policy,,}" "$places" ".spec.restartPolicy = \"$policy\""; done
@@ -54,11 +48,10 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
   comes onfailure 'waits_for_image("one")'
 }
 
-@test "the node restarts: the checks run again, and hold up the whole Pod while the registry is away" {
+@test "the node restarts: the checks run again, and hold up the whole Pod while the registry is unreachable" {
   local pod filter places="init copy-agent agent:v1 IfNotPresent, app one app:v1 Always, app two agent:v1 IfNotPresent"
   needs RESTART_NODE
-  use agent-stack-k8s
-  apply_example jobs
+  apply agent-stack-k8s,jobs
   image agent:v1 app:v1
   for pod in init volume without; do
     filter=$(case $pod in init) echo . ;; volume) echo "$job" ;; without) echo "$unselected" ;; esac)
@@ -77,7 +70,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 
 @test "kubectl set image, and later a lost sandbox: the warning named the old check, and the Pod waits for it" {
   needs NODE_CTR
-  use agent-stack-k8s "$updates"
+  apply agent-stack-k8s "$updates"
   image agent:v1 app:v1 app:v2
   create pod "init copy-agent agent:v1 IfNotPresent, app main app:v1 Always" '.spec.restartPolicy = "OnFailure"'
   comes pod 'running("main")'
@@ -92,7 +85,7 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 @test "the registry stops between check and container: it starts, unless its image was removed from the node" {
   local pod places="init copy-agent agent:v1 Always, init stop agent:v1 IfNotPresent, app main"
   needs NODE_CTR
-  use agent-stack-k8s
+  apply agent-stack-k8s
   image agent:v1 app:v1 other:v1
   create kept "$places app:v1 Always"
   create removed "$places other:v1 Always"
@@ -110,10 +103,10 @@ ten_repaired_pods() {
   kube get pods --output json | jq --exit-status "[.items[] | select($repaired)] | length == 10"
 }
 
-@test "the policy server is away for seconds while ten Jobs are created: soon all Pods are there, repaired" {
+@test "the policy server is down for seconds while ten Jobs are created: soon all Pods are there, repaired" {
   local start=$SECONDS places="init copy-agent agent:v1 IfNotPresent, app main app:v1 IfNotPresent"
   needs STOP_POLICY_SERVER START_POLICY_SERVER
-  use agent-stack-k8s
+  apply agent-stack-k8s
   $STOP_POLICY_SERVER 3>&-
   for i in {1..10}; do workload Job "job-$i" "$places" "$ends"; done | kube create --filename -
   sleep 3
@@ -137,7 +130,7 @@ client() {
   local codes stored unrepaired clients=()
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   proxy
-  use agent-stack-k8s
+  apply agent-stack-k8s
   for i in {1..4}; do
     client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
     clients+=("$!")
@@ -157,10 +150,9 @@ client() {
   [[ $codes == "$stored 201 "* && $unrepaired == 0 ]]
 }
 
-@test "a second policy beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
+@test "the guard beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
   local hook expected
-  use jobs
-  apply_example second-policy
+  apply jobs,jobs-guard
   while read -r hook expected; do
     webhook zz-other "$WEBHOOKS/$hook"
     create "${hook%%/*}" "app one app:v1 Always, app two app:v1 IfNotPresent" "$job" || [[ $expected == denied ]]

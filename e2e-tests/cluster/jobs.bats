@@ -1,13 +1,13 @@
 # Jobs, whose authors made no checks, on a node: examples/jobs.yaml. Lookups need POLICY_SERVER, whose source of images is
-# HTTP. Where somebody ends what waits: examples/descheduler-values.yaml, with
+# HTTP. Where somebody ends what waits: examples/beside/descheduler-values.yaml, with
 #
 #   DESCHEDULER  the program `descheduler` (github.com/kubernetes-sigs/descheduler)
 load lib
 
-setup_file() { apply_example jobs; }
+setup_file() { apply_preset jobs; }
 teardown_file() {
   kubectl delete node --ignore-not-found cluster-tests-second
-  remove_examples
+  remove_presets
 }
 
 @test "with and without init containers, and a native sidecar: a Pod starts, and a missing image holds it up" {
@@ -77,7 +77,26 @@ of_job() {
   is "$pod" 'status("first").state.waiting.message | contains("/late:v1")'
 }
 
-@test "the registry is away: a Job is created, and starts from the node's images unless it has Always" {
+@test "the label on a Job or CronJob excludes this object, and in its pod template also its Pods" {
+  local row name kind path
+  needs POLICY_SERVER
+  use_address
+  image app:v1
+  a_job both "app one app:v1 IfNotPresent, app two gone:v1 IfNotPresent" >"$BATS_TEST_TMPDIR/job.json"
+  cron_job "app one app:v1 IfNotPresent, app two gone:v1 IfNotPresent" >"$BATS_TEST_TMPDIR/cronjob.json"
+  refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
+  for row in "on-job job .metadata" "in-template job .spec.template.metadata" \
+    "on-cronjob cronjob .metadata" "in-its-template cronjob .spec.jobTemplate.spec.template.metadata"; do
+    read -r name kind path <<<"$row"
+    jq --arg name "$name" "$path.labels[\"consistent-pull-policy/ignore\"] = \"\" | .metadata.name = \$name" \
+      "$BATS_TEST_TMPDIR/$kind.json" | kube create --filename -
+  done
+  for name in on-job in-template; do eventually eval '[[ -n $(of_job '"$name"') ]]'; done
+  comes "$(of_job on-job)" '(waits_for_image("one") or waits_for_image("two")) and nothing_runs'
+  comes "$(of_job in-template)" 'running("one") and waits_for_image("two")'
+}
+
+@test "the registry is unreachable: a Job is created, and starts from the node's images unless it has Always" {
   needs POLICY_SERVER
   use_address
   image app:v1 other:v1
@@ -93,7 +112,7 @@ of_job() {
   comes "$(of_job waits)" 'running("one") and running("two")'
 }
 
-@test "the policy server is away: a Job and its Pod are created as they are written" {
+@test "the policy server is down: a Job and its Pod are created as they are written" {
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   image app:v1 other:v1
   $STOP_POLICY_SERVER 3>&-
@@ -109,7 +128,7 @@ of_job() {
 deschedule() {
   gojq --yaml-input --argjson seconds "$1" '.deschedulerPolicy + {apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy"}
     | (.. | objects | select(has("minTimeSinceLastTransitionSeconds"))).minTimeSinceLastTransitionSeconds = $seconds
-  ' examples/descheduler-values.yaml >"$BATS_TEST_TMPDIR/policy.json"
+  ' examples/beside/descheduler-values.yaml >"$BATS_TEST_TMPDIR/policy.json"
   kubectl delete node --ignore-not-found cluster-tests-second
   kubectl create --filename - <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cluster-tests-second"}, "spec": {"unschedulable": true}}'
   "$DESCHEDULER" --policy-config-file "$BATS_TEST_TMPDIR/policy.json" --kubeconfig "${KUBECONFIG:-$HOME/.kube/config}" \

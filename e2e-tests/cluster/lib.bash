@@ -28,6 +28,13 @@ kube() {
   kubectl --namespace "$NS" "$@"
 }
 
+# pods_reach_this_machine: fails at once if Pods can't, because REGISTRY is a loopback address.
+pods_reach_this_machine() {
+  [[ $WEBHOOKS != https://127.* ]] || {
+    echo "Pods of this test call this machine, and can't reach it under 127.0.0.1: set REGISTRY to an address of a network that they reach" && false
+  }
+}
+
 # needs VARIABLE...: skips the test if one of them is not set.
 needs() {
   local name
@@ -102,11 +109,16 @@ asked_by_tag() {
 # shellcheck disable=SC2034 # read by the tests
 unselected='.metadata.labels = {"consistent-pull-policy/ignore": "test"}'
 job='.metadata.labels = {"batch.kubernetes.io/job-name": "job"}'
-# Filter for `apply_example`: changed images are examined too, as docs/requests.md says.
+# Filter for `apply_preset`: changed images are examined too, as docs/requests.md says.
 updates='.spec.rules += [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "pods/ephemeralcontainers"],
   operations: ["UPDATE"]}] | .spec.matchConditions = '$(
   gojq --yaml-input --compact-output .spec.matchConditions examples/multi-tenant.yaml)
 ends='(.. | objects | select(.args? == ["sleep", "3600"]).args) |= ["true"]'
+
+# Filter for an object of test_data: without what belongs to another cluster.
+foreign='del(.metadata | .namespace, .resourceVersion, .uid, .creationTimestamp, .managedFields, .generation)
+  | (.. | objects | select(has("containers"))) |=
+      del(.serviceAccountName, .serviceAccount, .priorityClassName, .priority, .nodeName)'
 
 # manifest NAME PLACES [FILTER]: a Pod of agent-stack-k8s. PLACES are written as in e2e-tests/lib.bash:
 #   init imagecheck-0 app:1 IfNotPresent, app main app:1 Always
@@ -178,9 +190,9 @@ workload() {
 # ---- this policy ----------------------------------------------------------------------------
 
 # webhook NAME URL [FILTER]: registers a mutating webhook for this test's namespace, or with FILTER for others. Waits until it
-# acts: then the second webhook of the same object denies its ConfigMap.
+# takes effect: then the second webhook of the same object denies its ConfigMap.
 webhook() {
-  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg acts "$WEBHOOKS/acts" \
+  jq --null-input --arg name "$1" --arg url "$2" --arg ns "$NS" --arg probe "$WEBHOOKS/takes-effect" \
     --arg ca "$(base64 --wrap 0 <"$RUN/tls.crt")" '
     {apiVersion: "admissionregistration.k8s.io/v1", kind: "MutatingWebhookConfiguration",
      metadata: {$name, labels: {"cluster-tests": $ns}},
@@ -189,7 +201,7 @@ webhook() {
        admissionReviewVersions: ["v1"], namespaceSelector: {matchLabels: {"kubernetes.io/metadata.name": $ns}},
        rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"]}]}]}
     | '"${3:-.}"' | .webhooks += [.webhooks[0] | {
-        name: "acts.kubewarden.admission", clientConfig: (.clientConfig | .url = $acts), sideEffects, admissionReviewVersions,
+        name: "probe.kubewarden.admission", clientConfig: (.clientConfig | .url = $probe), sideEffects, admissionReviewVersions,
         objectSelector: {matchLabels: {"cluster-tests": $name}},
         rules: [{apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["CREATE"]}]}]
     ' | kubectl apply --filename - >/dev/null
@@ -197,8 +209,8 @@ webhook() {
 }
 
 is_registered() {
-  local object='{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "acts", "labels": {"cluster-tests": "'$1'"}}}'
-  [[ $(kubectl create --namespace default --dry-run=server --filename - <<<"$object" 2>&1) == *'it acts'* ]]
+  local object='{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe", "labels": {"cluster-tests": "'$1'"}}}'
+  [[ $(kubectl create --namespace default --dry-run=server --filename - <<<"$object" 2>&1) == *'it takes effect'* ]]
 }
 
 # unregister SELECTOR: removes the webhooks with these labels, and waits until none acts.
@@ -223,38 +235,35 @@ page_block() {
   ' docs/install.md || { echo "docs/install.md has no such block: $*" >&2 && false; }
 }
 
-# acts POLICY: waits until the settings of this ClusterAdmissionPolicy act, with the commands of docs/install.md. The
-# first one may time out.
-acts() {
+# takes_effect POLICY: waits until the settings of this ClusterAdmissionPolicy take effect, with the commands of
+# docs/install.md. The first one may time out.
+takes_effect() {
   bash -c "$(page_block "When new settings take effect" console | sed "s#consistent-pull-policy-jobs#$1#")"
 }
 
-# apply_example NAME [FILTER]: applies examples/NAME.yaml with the module of this build, and waits until it acts.
-# Without Kubewarden's controller, it registers the policies as the controller does. remove_examples takes all out.
-apply_example() {
-  local policy name
-  example "$@" >>"$RUN/applied"
+# apply_preset NAME [FILTER]: applies a preset, or a variant, with the module of this build, and waits until it takes
+# effect. Without Kubewarden's controller, it registers the policy as the controller does; then a filter of the settings
+# changes nothing. remove_presets takes all out.
+apply_preset() {
+  local policy name=consistent-pull-policy-$1
+  preset "$@" >>"$RUN/applied"
   if [[ -z ${POLICY_SERVER:-} ]]; then
-    example "$@" | kubectl apply --filename -
-    for name in $(example "$@" | gojq --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name'); do
-      acts "$name"
-    done
+    preset "$@" | kubectl apply --filename -
+    takes_effect "$name"
     return
   fi
-  example "$@" | gojq --compact-output 'select(.kind == "ClusterAdmissionPolicy")' | while read -r policy; do
-    name=$(jq --raw-output .metadata.name <<<"$policy")
-    NS=example webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
-        | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
-        | .webhooks[0] |= (del(.namespaceSelector) + {failurePolicy: ($policy.spec.failurePolicy // "Fail")}
-          + ($policy.spec | {rules, namespaceSelector, objectSelector, matchConditions} | map_values(values)))'
-  done
+  policy=$(preset "$@" | gojq --compact-output 'select(.kind == "ClusterAdmissionPolicy")')
+  NS=preset webhook "kw.cap.$name" "$WEBHOOKS/validate/$name" "$policy"' as $policy
+    | if $policy.spec.mutating then . else .kind = "ValidatingWebhookConfiguration" end
+    | .webhooks[0] |= (del(.namespaceSelector) + {failurePolicy: ($policy.spec.failurePolicy // "Fail")}
+      + ($policy.spec | {rules, namespaceSelector, objectSelector, matchConditions} | map_values(values)))'
 }
 
-remove_examples() {
+remove_presets() {
   if [[ -z ${POLICY_SERVER:-} ]]; then
     [[ ! -s $RUN/applied ]] || kubectl delete --ignore-not-found --filename "$RUN/applied"
   else
-    unregister cluster-tests=example
+    unregister cluster-tests=preset
   fi
   : >"$RUN/applied"
 }
@@ -269,15 +278,19 @@ end_burst() {
   sleep 3 # The kubelet may ask for 10 images at once again.
 }
 
-# apply FILES [FILTER]: these examples, divided by commas, and no others; "none" for none.
+# apply PRESETS [FILTER]: these presets, divided by commas, and no others; "none" for none.
 apply() {
-  local file
-  remove_examples >/dev/null
-  for file in ${1//,/ }; do [[ $file == none ]] || apply_example "$file" "${@:2}" >/dev/null; done
+  local name
+  remove_presets >/dev/null
+  for name in ${1//,/ }; do [[ $name == none ]] || apply_preset "$name" "${@:2}" >/dev/null; done
 }
 
-# example NAME [FILTER]: the manifest with the module that these tests have pushed. With BROKEN, a filter that breaks the
-# examples, tests must fail: BROKEN='.spec.objectSelector.matchLabels.no = "pod"' is as if there were no policy.
-example() {
-  gojq --yaml-input "${2:-.} | ${BROKEN:-.}" "examples/$1.yaml" | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
+# preset NAME [FILTER]: the manifest of a preset or of a variant, with the module that these tests have pushed. With BROKEN,
+# a filter that breaks the presets, tests must fail: BROKEN='.spec.objectSelector.matchLabels.no = "pod"' is as if there
+# were no policy.
+preset() {
+  gojq --yaml-input --slurp --arg name "consistent-pull-policy-$1" "$(<e2e-tests/cluster/variants.jq)"'
+    (.[] | select(.kind == "ClusterAdmissionPolicy") | variants | select(.metadata.name == $name)) as $policy
+    | $policy, (.[] | select(.kind == "PolicyServer" and .metadata.name == $policy.spec.policyServer))
+    | '"${2:-.} | ${BROKEN:-.}" examples/*.yaml | sed "s#registry://ghcr.io/#registry://$REGISTRY/#"
 }

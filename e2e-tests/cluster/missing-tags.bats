@@ -1,40 +1,111 @@
-# Tags that their registry doesn't have are rejected at once: examples/tekton.yaml for Pods, and
-# examples/agent-stack-k8s-fail-fast.yaml for Jobs. It needs POLICY_SERVER, whose source of images is HTTP.
+# Tags that their registry doesn't have are refused: examples/missing-tags.yaml, with the Pods of each controller of which the
+# project has a manifest. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
 setup_file() {
-  [[ -n ${POLICY_SERVER:-} ]] || skip "the PolicyServers of the files don't read this test's images over HTTP"
-  apply_example tekton
-  apply_example agent-stack-k8s-fail-fast
+  needs POLICY_SERVER
+  apply_preset missing-tags
 }
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
-of_tekton='.metadata.labels = {"tekton.dev/taskRun": "run"}'
-
-# creates NAME IMAGE: a Pod of Tekton, and a Job of agent-stack-k8s.
-creates() {
-  create "$1" "app step-main $2 IfNotPresent" "$of_tekton | $ends" &&
-    workload Job "$1" "app container-0 $2 IfNotPresent" "$ends" | kube create --filename - 2>&1
-}
-
-@test "a tag that doesn't exist: the Pod and the Job are rejected, and the message names the image" {
+# A namespace that the preset selects.
+labelled() {
+  kubectl label namespace "$NS" consistent-pull-policy/missing-tags= >/dev/null
   use_address
+}
+
+# The controllers' Pods, by the names of their files in test_data/pods; and a Job of agent-stack-k8s, which was captured.
+controllers=(actions-job actions-runner argo-workflow gitlab-runner jenkins-agent tekton-taskrun)
+
+# of_controller NAME IMAGE: the controller's object, where the last app container has this image, and all others have app:v1.
+of_controller() {
+  if [[ $1 == agent-stack-k8s ]]; then
+    jq '.request.object' test_data/reviews/agent-stack-0.47-real-step-image-job-create.json
+  else
+    gojq --yaml-input . "test_data/pods/$1.yaml"
+  fi | jq --arg in "$IN" --arg image "$2" '
+    '"$foreign"' | (.. | objects | select(has("containers"))) |= (
+        (.containers[], .initContainers[]?).image = "\($in)/app:v1" | .containers[-1].image = "\($in)/\($image)"
+        | (.volumes[]? | select(.image)).image.reference = "\($in)/app:v1")'
+}
+
+# places: prints each container and image volume of an object, with its image and pull policy.
+places() {
+  jq --compact-output '.. | objects | select(has("containers"))
+    | [.initContainers[]?, .containers[], (.volumes[]? | select(.image)) | [.name, .image, .imagePullPolicy]]'
+}
+
+# refused COMMAND...: the API server refuses the object, and the answer names the missing image.
+refused() {
+  run "$@"
+  [[ $status != 0 && $output == *"denied the request: "*"$IN/gone:v1 does not exist in its registry"* ]] || { echo "$output" && false; }
+}
+
+@test "each controller's object: untouched if its tags exist, and refused with a sentence that names the image if not" {
+  local name
   image app:v1
-  creates right app:v1
-  comes right '.status.phase == "Succeeded"'
-  not create wrong "app step-main gone:v1 IfNotPresent" "$of_tekton"
-  [[ $output == *"denied the request: "*"$IN/gone:v1 does not exist in its registry"* ]]
-  run kube create --filename - < <(workload Job wrong "app container-0 gone:v1 IfNotPresent")
-  [[ $status != 0 && $output == *"denied the request: "*"$IN/gone:v1 does not exist in its registry"* ]]
+  for name in "${controllers[@]}" agent-stack-k8s; do
+    echo "$name"
+    use_address
+    of_controller "$name" gone:v1 >"$BATS_TEST_TMPDIR/wrong.json"
+    of_controller "$name" app:v1 >"$BATS_TEST_TMPDIR/right.json"
+    # As the API server completes them, without the preset.
+    kube create --dry-run=server --output json --filename "$BATS_TEST_TMPDIR/right.json" | places >"$BATS_TEST_TMPDIR/before"
+    kube create --dry-run=server --filename "$BATS_TEST_TMPDIR/wrong.json"
+    labelled
+    kube create --dry-run=server --output json --filename "$BATS_TEST_TMPDIR/right.json" | places >"$BATS_TEST_TMPDIR/after"
+    diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+    refused kube create --dry-run=server --filename "$BATS_TEST_TMPDIR/wrong.json"
+    kubectl label namespace "$NS" consistent-pull-policy/missing-tags- >/dev/null
+  done
 }
 
-@test "the registry, or the policy server, is away: both are created" {
-  use_address
+# waits_in OWNER: a Pod of this owner is there, and waits for its image.
+waits_in() {
+  kube get pods --output json | jq --exit-status --arg owner "$1" "$conditions"'
+    any(.items[] | select(.metadata.ownerReferences[0].name // "" | startswith($owner)); waits_for_image("main"))'
+}
+
+@test "a Job and a CronJob are refused; the Pods of a Deployment and of a Job whose tag goes later are created, and wait" {
+  local wrong="app main gone:v1 Always"
+  labelled
+  image app:v1 late:v1
+  workload Job wrong "$wrong" >"$BATS_TEST_TMPDIR/job.json"
+  refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
+  jq '{apiVersion, kind: "CronJob", metadata: {name: "nightly"}, spec: {schedule: "0 0 1 1 *", jobTemplate: {spec}}}' \
+    "$BATS_TEST_TMPDIR/job.json" >"$BATS_TEST_TMPDIR/cronjob.json"
+  refused kube create --filename "$BATS_TEST_TMPDIR/cronjob.json"
+  workload Deployment deployment "$wrong" | kube create --filename -
+  eventually waits_in deployment
+
+  workload Job late "app main late:v1 Always" | jq '.spec.suspend = true' | kube create --filename -
+  delete_image late:v1
+  sleep 61 # The policy server forgets the digest.
+  kube patch job late --patch '{"spec": {"suspend": false}}'
+  eventually waits_in late
+}
+
+@test "the registry is unreachable, or the policy server is down: both are created" {
+  local name
+  labelled
   touch "$RUN/stopped"
-  creates away never-asked:v1
+  create unreachable "app main never-asked:v1 IfNotPresent"
+  workload Job unreachable "app main never-asked:v1 IfNotPresent" | kube create --filename -
   rm "$RUN/stopped"
-  [[ -v STOP_POLICY_SERVER && -v START_POLICY_SERVER ]] || return 0
+  needs STOP_POLICY_SERVER START_POLICY_SERVER
   $STOP_POLICY_SERVER 3>&-
-  creates unexamined gone:v1
+  create unexamined "app main gone:v1 IfNotPresent"
+  workload Job unexamined "app main gone:v1 IfNotPresent" | kube create --filename -
   $START_POLICY_SERVER 3>&-
+}
+
+@test "beside jobs: a missing tag is refused, and a Job's Pod gets its checks and digests once" {
+  labelled
+  apply_preset jobs
+  image app:v1 other:v1
+  workload Job wrong "app main gone:v1 Always" >"$BATS_TEST_TMPDIR/job.json"
+  refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
+  create job "app one app:v1 Always, app two other:v1 IfNotPresent" "$job | $ends"
+  comes job '.status.phase == "Succeeded"'
+  is job '(pulls("one") == "IfNotPresent") and ([places[] | select(.image.reference?)] | length == 1)'
 }

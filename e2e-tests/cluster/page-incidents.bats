@@ -2,17 +2,17 @@
 # NODE_CTR (incidents.bats).
 load lib
 
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
-files=(agent-stack-k8s jobs)
+presets=(agent-stack-k8s jobs)
 
-# Filters for `manifest`: a Pod with the first or the second file, and one of a Job with an image volume of its author.
+# Filters for `manifest`: a Pod with the first or the second preset, and one of a Job with an image volume of its author.
 # shellcheck disable=SC2034 # create_all reads them
 first=. second=$job
 volume="$job"' | .spec.volumes += [{name: "data", image: {reference: (.spec.initContainers[0].image), pullPolicy: "Always"}}]
   | .spec.containers[0].volumeMounts += [{name: "data", mountPath: "/data"}]'
 
-# create_all: each Pod with and without its file.
+# create_all: each Pod with and without its preset.
 create_all() {
   local name filter places
   while read -r name filter places; do
@@ -43,7 +43,7 @@ incident() {
   kube delete pods --all >/dev/null
   create_all
   jq --null-input --compact-output '{incident: {what: $what, name: $name, moment: $moment}, files: $ARGS.positional}' \
-    --arg what "$1" --arg name "$2" --arg moment "$3" --args "${files[@]}" >"$BATS_TEST_TMPDIR/question"
+    --arg what "$1" --arg name "$2" --arg moment "$3" --args "${presets[@]}" >"$BATS_TEST_TMPDIR/question"
   (cd site && node --input-type=module --eval 'import { runnerImport } from "vite";
     await runnerImport("./tests/pods-in-incident.ts")' "$(<"$BATS_TEST_TMPDIR/question")") \
     <"$BATS_TEST_TMPDIR/cluster.json" >"$BATS_TEST_TMPDIR/expected.json"
@@ -54,9 +54,9 @@ incident() {
 }
 
 @test "in an incident, the same containers start and wait on a node and in the page" {
-  local file digest
+  local preset digest
   [[ -v NODE_CTR ]] || skip "NODE_CTR is not set (see incidents.bats)"
-  for file in "${files[@]}"; do apply_example "$file"; done
+  for preset in "${presets[@]}"; do apply_preset "$preset"; done
   image agent:v1 app:v1 side:v1
   digest=$(digest side:v1)
   create_all

@@ -1,8 +1,8 @@
-# Digests from admission, on a node: examples/always-by-digest.yaml and examples/pin-digests.yaml. bursts.bats measures many
+# Digests from admission, on a node: examples/always-by-digest.yaml, which also pins every tag with `lookup: Pin`. bursts.bats measures many
 # Pods at once. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
 # starts_from POD TAG: the Pod runs the image that this tag has in the registry.
 starts_from() {
@@ -11,59 +11,76 @@ starts_from() {
 
 @test "the tag moves: a Pod keeps its image when it starts again, and a new Pod gets the new one" {
   needs POLICY_SERVER
-  local example policy first
+  local preset policy first
   use_address
-  for row in "always-by-digest Always" "pin-digests IfNotPresent"; do
-    read -r example policy <<<"$row"
-    apply "$example"
-    image "$example:v1"
-    first=$(digest "$example:v1")
-    create "$example-first" "app stop $example:v1 $policy" '.spec.restartPolicy = "Always"'
-    starts_from "$example-first" "$first"
-    is "$example-first" 'pulls("stop") == "IfNotPresent"'
-    image "$example:v1"
-    resume "$example-first"
-    comes "$example-first" 'status("stop").restartCount > 0 and (status("stop").imageID | endswith("'"$first"'"))'
+  for row in "always-by-digest Always" "always-by-digest-pin IfNotPresent"; do
+    read -r preset policy <<<"$row"
+    apply "$preset"
+    image "$preset:v1"
+    first=$(digest "$preset:v1")
+    create "$preset-first" "app stop $preset:v1 $policy" '.spec.restartPolicy = "Always"'
+    starts_from "$preset-first" "$first"
+    is "$preset-first" 'pulls("stop") == "IfNotPresent"'
+    image "$preset:v1"
+    resume "$preset-first"
+    comes "$preset-first" 'status("stop").restartCount > 0 and (status("stop").imageID | endswith("'"$first"'"))'
     sleep 61 # The policy server forgets the digest.
-    create "$example-second" "app stop $example:v1 $policy"
-    starts_from "$example-second" "$(digest "$example:v1")"
+    create "$preset-second" "app stop $preset:v1 $policy"
+    starts_from "$preset-second" "$(digest "$preset:v1")"
   done
 }
 
-@test "the registry is away, or has lost the tag: a pinned Pod starts again, and a new one keeps its tag and waits" {
+@test "the registry is unreachable, or has lost the tag: a pinned Pod starts again, and a new one keeps its tag and waits" {
   needs POLICY_SERVER
-  local example policy
+  local preset policy
   use_address
-  for row in "always-by-digest Always" "pin-digests IfNotPresent"; do
-    read -r example policy <<<"$row"
-    apply "$example"
-    image "$example:v1" "$example:v2"
-    for tag in v1 v2; do create "$example-$tag" "app stop $example:$tag $policy" '.spec.restartPolicy = "Always"'; done
-    for tag in v1 v2; do comes "$example-$tag" 'running("stop")'; done
-    delete_image "$example:v2"
+  for row in "always-by-digest Always" "always-by-digest-pin IfNotPresent"; do
+    read -r preset policy <<<"$row"
+    apply "$preset"
+    image "$preset:v1" "$preset:v2"
+    for tag in v1 v2; do create "$preset-$tag" "app stop $preset:$tag $policy" '.spec.restartPolicy = "Always"'; done
+    for tag in v1 v2; do comes "$preset-$tag" 'running("stop")'; done
+    delete_image "$preset:v2"
     sleep 61
-    create "$example-lost" "app main $example:v2 $policy"
-    comes "$example-lost" 'waits_for_image("main")'
+    create "$preset-lost" "app main $preset:v2 $policy"
+    comes "$preset-lost" 'waits_for_image("main")'
     touch "$RUN/stopped"
-    resume "$example-v1"
-    comes "$example-v1" 'status("stop").restartCount > 0 and (waits_for_image("stop") | not)'
-    create "$example-away" "app main $example:v1 $policy"
-    comes "$example-away" 'waits_for_image("main")'
-    is "$example-away" 'pulls("main") == "'"$policy"'"'
+    resume "$preset-v1"
+    comes "$preset-v1" 'status("stop").restartCount > 0 and (waits_for_image("stop") | not)'
+    create "$preset-unreachable" "app main $preset:v1 $policy"
+    comes "$preset-unreachable" 'waits_for_image("main")'
+    is "$preset-unreachable" 'pulls("main") == "'"$policy"'"'
     rm "$RUN/stopped"
   done
 }
 
-@test "the policy server is away: a Pod is created as it is written" {
+@test "the policy server is down: a Pod is created as it is written" {
   needs STOP_POLICY_SERVER START_POLICY_SERVER
   use_address
-  apply pin-digests
+  apply always-by-digest-pin
   image app:v1
   $STOP_POLICY_SERVER 3>&-
   create pod "app main app:v1 Always"
   $START_POLICY_SERVER 3>&-
   is pod 'pulls("main") == "Always"'
   comes pod 'running("main")'
+}
+
+# Velero's data movers take the image of node-agent with Never, and trivy-operator's file system scan that of a workload.
+@test "a Pod with Never that uses another Pod's tag: it fails beside a pinned Pod, and starts where skipImages has the image" {
+  needs POLICY_SERVER
+  local row name image
+  use_address
+  apply always-by-digest-pin
+  image team/app:v1 velero/velero:v1
+  for row in "pinned team/app:v1" "skipped velero/velero:v1"; do
+    read -r name image <<<"$row"
+    create "$name-agent" "app main $image IfNotPresent"
+    comes "$name-agent" 'running("main")'
+    create "$name-mover" "app main $image Never" "$ends"
+  done
+  comes pinned-mover 'status("main").state.waiting.reason == "ErrImageNeverPull"'
+  comes skipped-mover '.status.phase == "Succeeded"'
 }
 
 @test "kubectl debug" {

@@ -1,8 +1,7 @@
-# Repaired objects at the API server: the corpus and the captured requests, with the settings of every example.
+# Repaired objects at the API server: the corpus and the captured requests, with the settings of every preset.
 load lib
 
-# The objects, as Pod Security's level "restricted" and a quota demand them. Service accounts, priority classes and the
-# like are those of other clusters.
+# The objects, as Pod Security's level "restricted" and a quota demand them.
 objects() {
   { gojq --yaml-input --compact-output . test_data/pods/*.yaml
     jq --compact-output '.request | select(.operation == "CREATE") | .object' test_data/reviews/*.json; } |
@@ -14,13 +13,10 @@ objects() {
             .securityContext = {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}}
             | .resources = {requests: {cpu: "50m", memory: "32Mi"}, limits: {cpu: "100m", memory: "64Mi"}}
             | del(.ports[]?.hostPort));
-      del(.metadata | .resourceVersion, .uid, .creationTimestamp, .managedFields, .generation, .ownerReferences)
-      | (.. | objects | select(has("containers"))) |=
-          del(.serviceAccountName, .serviceAccount, .priorityClassName, .priority, .nodeName)
-      | (.. | objects | select(has("containers"))) |= hardened'
+      '"$foreign"' | del(.metadata.ownerReferences) | (.. | objects | select(has("containers"))) |= hardened'
 }
 
-# namespace EXAMPLE: a namespace with the policy of this example, Pod Security's level "restricted", a quota and limits.
+# namespace PRESET: a namespace with the policy of this preset, Pod Security's level "restricted", a quota and limits.
 namespace() {
   kubectl create namespace "$NS-$1"
   kubectl label namespace "$NS-$1" "cluster-tests=$NS" "promises=$1" pod-security.kubernetes.io/enforce=restricted
@@ -33,22 +29,22 @@ YAML
 }
 
 @test "the API server accepts what this policy has repaired, if it accepted it before" {
-  local example examples=()
-  mapfile -t examples < <(gojq --yaml-input --raw-output 'select(type == "object" and .kind == "ClusterAdmissionPolicy" and .spec.mutating)
+  local preset presets=()
+  mapfile -t presets < <(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy" and .spec.mutating)
     | .metadata.name | ltrimstr("consistent-pull-policy-")' examples/*.yaml)
   namespace none
-  for example in "${examples[@]}"; do
-    namespace "$example"
-    webhook "kw.cap.$example" "$WEBHOOKS/validate/consistent-pull-policy-$example" '.webhooks[0] |= (.rules = [
+  for preset in "${presets[@]}"; do
+    namespace "$preset"
+    webhook "kw.cap.$preset" "$WEBHOOKS/validate/consistent-pull-policy-$preset" '.webhooks[0] |= (.rules = [
         {apiGroups: ["", "apps", "batch"], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
-      | .namespaceSelector.matchLabels = {promises: "'"$example"'"})'
+      | .namespaceSelector.matchLabels = {promises: "'"$preset"'"})'
   done
   eventually eval 'kubectl get resourcequotas --all-namespaces --output json |
     jq --exit-status "[.items[] | .status.hard != null] | all"'
 
   objects >"$RUN/objects"
   proxy
-  run python3 e2e-tests/cluster/promises.py "http://127.0.0.1:$((PORT + 2))" "$RUN/objects" "$NS" "${examples[@]}"
+  run python3 e2e-tests/cluster/promises.py "http://127.0.0.1:$((PORT + 2))" "$RUN/objects" "$NS" "${presets[@]}"
   kill "$proxy"
   echo "$output" >&3
   [[ $status == 0 ]]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# promises.py API OBJECTS PREFIX EXAMPLE...: creates each object of the JSON lines in OBJECTS, as a dry run.
+# promises.py API OBJECTS PREFIX PRESET...: creates each object of the JSON lines in OBJECTS, as a dry run.
 #
-# The namespace PREFIX-EXAMPLE has the policy of this example, and PREFIX-none has none. What the API server
+# The namespace PREFIX-PRESET has the policy of this preset, and PREFIX-none has none. What the API server
 # accepts without a policy, and the policy accepts, the API server has to accept with the policy.
 import collections, json, sys, time, urllib.error, urllib.request
 
-api, objects, prefix, *examples = sys.argv[1:]
+api, objects, prefix, *presets = sys.argv[1:]
 
 
 # The answer: (the object, None) or (None, the message).
@@ -23,8 +23,8 @@ def create(namespace, thing):
 
 invalid = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "invalid"}}
 invalid["spec"] = {"containers": [{"name": "main", "image": "INVALID"}]}
-for example in examples:  # A webhook acts a moment after it was registered.
-    while "invalid image" not in (create(f"{prefix}-{example}", invalid)[1] or ""):
+for preset in presets:  # A webhook takes effect a moment after it was registered.
+    while "invalid image" not in (create(f"{prefix}-{preset}", invalid)[1] or ""):
         time.sleep(1)
 
 counts, broken = collections.Counter(), []
@@ -32,10 +32,10 @@ with open(objects) as lines:
     for thing in map(json.loads, lines):
         if create(f"{prefix}-none", thing)[1]:
             continue
-        for example in examples:
-            created, message = create(f"{prefix}-{example}", thing)
+        for preset in presets:
+            created, message = create(f"{prefix}-{preset}", thing)
             if message and not message.startswith('admission webhook "kw.cap.'):
-                broken.append(f"{example}, {thing['metadata'].get('name')}: {message}")
+                broken.append(f"{preset}, {thing['metadata'].get('name')}: {message}")
             repaired = created and "consistent-pull-policy/changes" in created["metadata"].get("annotations", {})
             counts["rejected" if message else "repaired" if repaired else "accepted unchanged"] += 1
 print(dict(counts), *broken, sep="\n")

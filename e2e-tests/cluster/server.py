@@ -2,7 +2,7 @@
 # The cluster tests' own server: server.py DIRECTORY HTTP-PORT HTTPS-PORT, with REGISTRY and POLICY_SERVER.
 #
 # Over HTTP it forwards each request to the registry, and writes it to DIRECTORY/requests. While DIRECTORY/stopped
-# exists, it answers nothing, like a registry that is away; while DIRECTORY/frozen exists, it also keeps the connection open.
+# exists, it answers nothing, like a registry that is unreachable; while DIRECTORY/frozen exists, it also keeps the connection open.
 # Repositories /private/ want a user and a password. Over HTTPS it is webhooks, and forwards /validate/NAME
 # to the policy server, because the API server calls nothing over HTTP.
 import base64, http.client, json, os, ssl, sys, threading, time
@@ -49,8 +49,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/validate/"):
             return self.forward(os.environ["POLICY_SERVER"], body)
         request = json.loads(body)["request"]
-        if self.path.startswith("/acts"):
-            return self.review({"uid": request["uid"], "allowed": False, "status": {"message": "it acts"}})
+        if self.path.startswith("/takes-effect"):
+            return self.review({"uid": request["uid"], "allowed": False, "status": {"message": "it takes effect"}})
         hook, _, image = self.path[1:].partition("?")[0].partition("/")
         if "mesh" in hook:  # adds a container with this image
             patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]

@@ -1,14 +1,31 @@
 # Starts the tests' own server, and makes what all tests use.
 load lib
 
+# lacking: prints what the tests need and don't find, a line each.
+lacking() {
+  local program nodes
+  for program in busybox curl gojq jq kubectl openssl python3 skopeo $([[ -n ${POLICY_SERVER:-} ]] || echo socat); do
+    command -v "$program" >/dev/null || [[ $program == busybox && -n ${BUSYBOX:-} ]] || echo "the program $program"
+  done
+  [[ -n $REGISTRY ]] && curl --silent --fail --output /dev/null "http://$REGISTRY/v2/" ||
+    echo "a registry that accepts deletions, at REGISTRY=${REGISTRY:-172.18.0.2:5000}"
+  nodes=$(kubectl get nodes --output json) || echo "a cluster in kubectl's context"
+  jq --raw-output '
+    def version: [scan("[0-9]+") | tonumber][:2];
+    .items[] | .status.nodeInfo as $info | ($info.containerRuntimeVersion | split("://")) as [$runtime, $version]
+      | select(($info.kubeletVersion | version) < [1, 35] or ($version | version) < ({containerd: [2, 1], "cri-o": [1, 31]}[$runtime] // [99]))
+      | "on \(.metadata.name), an image volume: it has Kubernetes \($info.kubeletVersion) and \($info.containerRuntimeVersion)"
+  ' <<<"$nodes"
+}
+
 setup_suite() {
-  local machine local pushed=true
-  export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080}
-  if [[ -z ${REGISTRY:-} ]]; then
-    echo "REGISTRY is not set: a registry that accepts deletions, such as REGISTRY=172.18.0.2:5000 (CONTRIBUTING.md)" >&2
+  local machine local pushed=true lacks
+  export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080} REGISTRY=${REGISTRY:-}
+  lacks=$(lacking)
+  if [[ -n $lacks ]]; then
+    printf 'This host lacks (CONTRIBUTING.md):\n%s\n' "$lacks" >&2
     return 1
   fi
-  export REGISTRY
 
   # The cluster reaches this machine under the address from which this machine reaches the registry.
   machine=$(ip -4 route get "${REGISTRY%:*}" | sed -n 's/.* src \([^ ]*\).*/\1/p')

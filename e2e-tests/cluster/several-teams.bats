@@ -2,7 +2,7 @@
 # AdmissionPolicy beside it (docs/install.md, Several teams).
 load lib
 
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
 # tenants_policy: a policy of this test's namespace, with the settings of air-gapped.yaml. Without Kubewarden's controller,
 # it is the webhook that runs last, as up to Kubewarden 1.37.1.
@@ -10,7 +10,7 @@ tenants_policy() {
   if [[ -n ${POLICY_SERVER:-} ]]; then
     webhook zz-tenant "$WEBHOOKS/validate/consistent-pull-policy-air-gapped"
   else
-    example air-gapped '.kind = "AdmissionPolicy" | .metadata.name = "tenant" | del(.spec.namespaceSelector)' |
+    preset air-gapped '.kind = "AdmissionPolicy" | .metadata.name = "tenant" | del(.spec.namespaceSelector)' |
       kube apply --filename -
     kube wait --for=condition=PolicyUniquelyReachable --timeout=600s admissionpolicy/tenant
   fi
@@ -21,9 +21,9 @@ create_private() {
   create "$1" "app main =registry.example.com/private/app:1 $2" "$unselected | .spec.schedulerName = \"none\""
 }
 
-@test "a tenant's policy may have the last word, and the second policy rejects what it stored" {
+@test "a tenant's policy may have the last word, and the guard rejects what it stored" {
   local policy undone=()
-  apply_example multi-tenant
+  apply_preset multi-tenant
   tenants_policy
   for policy in Always IfNotPresent Never; do
     create_private "first-${policy,,}" "$policy"
@@ -32,7 +32,7 @@ create_private() {
   echo "# undone: ${undone[*]:-nothing}" >&3
   [[ -z ${POLICY_SERVER:-} || ${undone[*]} == "Always IfNotPresent Never" ]]
 
-  apply_example multi-tenant-second
+  apply_preset multi-tenant-guard
   for policy in Always IfNotPresent Never; do
     if [[ " ${undone[*]} " == *" $policy "* ]]; then
       not create_private "second-${policy,,}" "$policy"
@@ -52,7 +52,7 @@ create_private() {
   create owner "app main =$private IfNotPresent" "$secret"
   comes owner 'running("main")'
   for policy in Always IfNotPresent Never; do
-    # The label that switches the other examples off is no way out.
+    # The label that excludes a Pod from other presets is no way out.
     create "other-${policy,,}" "app main =$private $policy" "$unselected"
     is "other-${policy,,}" 'pulls("main") == "Always"'
     comes "other-${policy,,}" 'waits_for_image("main")'
@@ -60,6 +60,6 @@ create_private() {
     comes "again-${policy,,}" 'running("main")'
   done
   touch "$RUN/stopped"
-  create away "app main =$private IfNotPresent" "$secret"
-  comes away 'waits_for_image("main")'
+  create unreachable "app main =$private IfNotPresent" "$secret"
+  comes unreachable 'waits_for_image("main")'
 }

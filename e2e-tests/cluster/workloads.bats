@@ -2,10 +2,10 @@
 load lib
 
 setup_file() {
-  apply_example agent-stack-k8s '.spec.failurePolicy = "Ignore" | .spec.rules += [
+  apply_preset agent-stack-k8s '.spec.failurePolicy = "Ignore" | .spec.rules += [
     {apiGroups: ["apps", "batch"], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE", "UPDATE"]}]'
 }
-teardown_file() { remove_examples; }
+teardown_file() { remove_presets; }
 
 kinds=(Deployment DaemonSet Job)
 

@@ -16,26 +16,16 @@ programs=(
   "survey-command x86_64-unknown-linux-musl"
 )
 
-# crates PACKAGE TARGET: name, version and licence of each crate whose code is compiled into the package. A crate of this
-# workspace has a path.
-crates() {
-  cargo --locked tree --package "$1" --target "$2" --edges normal,no-proc-macro --prefix none --no-dedupe --format '{p} {l}' |
-    grep -v ' (/' | sed 's/ v\([0-9]\)/ \1/'
-}
-
-# packages: name, version and licence of each package of the page that is no tool.
-packages() {
-  jq --raw-output '.packages | to_entries[] | select(.key != "" and (.value.dev | not))
-    | "\(.key | ltrimstr("node_modules/")) \(.value.version) \(.value.license)"' site/package-lock.json
-}
-
+# list: name, version and licence of each crate whose code is compiled into a program, and of each package of the page that is
+# no tool. A crate of this workspace has a path.
 list() {
   for program in "${programs[@]}"; do
-    # shellcheck disable=SC2086 # a package and a target
-    crates $program
-  done | sort --unique
+    cargo --locked tree --package "${program% *}" --target "${program#* }" \
+      --edges normal,no-proc-macro --prefix none --no-dedupe --format '{p} {l}'
+  done | grep -v ' (/' | sed 's/ v\([0-9]\)/ \1/' | sort --unique
   echo
-  packages | sort --unique
+  jq --raw-output '.packages | to_entries[] | select(.key != "" and (.value.dev | not))
+    | "\(.key | ltrimstr("node_modules/")) \(.value.version) \(.value.license)"' site/package-lock.json | sort --unique
 }
 
 list=$(list)
@@ -47,38 +37,21 @@ if [[ ${1:-} == --check ]]; then
   exit
 fi
 
-# folders: name and version of each package, the folder with its files, and where it is developed.
-folders() {
-  for program in "${programs[@]}"; do
-    cargo --locked metadata --format-version 1 --filter-platform "${program#* }" |
-      jq --raw-output '.packages[] | "\(.name) \(.version) \(.manifest_path | sub("/Cargo.toml$"; "")) \(.repository)"'
-  done
-  packages | awk '{ print $1, $2, "site/node_modules/" $1 }'
-}
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-folders | sort --unique >"$work/folders"
+# Texts that differ only in white space are one, with the names of all their packages.
+declare -A names texts
 while read -r name version licence; do
   [[ -n $name ]] || continue
-  read -r folder home < <(awk -v name="$name" -v version="$version" '$1 == name && $2 == version { print $3, $4; exit }' "$work/folders")
+  folders=("${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$name-$version" "site/node_modules/$name")
+  [[ -d ${folders[0]} ]] || folders=("${folders[@]: -1}")
   case $licence in
-  *Apache-2.0*) wanted='NOTICE*' ;;
-  *MIT*) wanted='LICENSE-MIT*' ;;
-  *) wanted='LICENSE*' ;;
+  *Apache-2.0*) wanted='NOTICE.*' ;;
+  *) wanted='LICEN[SC]E.*' ;;
   esac
-  mapfile -t found < <(find "$folder" -maxdepth 1 -iname "$wanted" | sort)
-  [[ ${#found[@]} != 0 || $licence == *Apache-2.0* ]] || mapfile -t found < <(find "$folder" -maxdepth 1 -iname 'LICEN[SC]E*' | sort)
-  if [[ ${#found[@]} == 0 && $licence != *Apache-2.0* ]]; then
-    echo "The package comes without a text of its licence, $licence: $home" >"$work/none"
-    found=("$work/none")
-  fi
-  for text in "${found[@]}"; do
-    # Texts that differ only in white space are one.
-    key=$(tr --squeeze-repeats '[:space:]' ' ' <"$text" | sha256sum | cut -c 1-16)
-    echo "$name $version" >>"$work/$key.names"
-    cp "$text" "$work/$key.text"
-  done
+  while read -r text; do
+    key=$(tr --squeeze-repeats '[:space:]' ' ' <"$text" | sha256sum)
+    names[$key]+="${names[$key]:+, }$name $version"
+    texts[$key]=$text
+  done < <(find "${folders[0]}" -maxdepth 1 -type f -iregex ".*/$wanted" | grep -vi 'license-apache' || true)
 done <<<"$list"
 
 {
@@ -90,11 +63,8 @@ Apache-2.0, is under the Apache License 2.0, whose text is in the file LICENSE. 
 $list
 ---------------- The texts ----------------
 TEXT
-  # In the order of the first package of each text.
-  for names in $(grep --max-count 1 '' "$work"/*.names | sort --field-separator : --key 2 | cut -d : -f 1); do
-    echo
-    echo "---- $(paste --serial --delimiters , "$names" | sed 's/,/, /g') ----"
-    echo
-    sed 's/\r$//; s/[[:space:]]*$//' "${names%.names}.text" | cat --squeeze-blank
+  for key in "${!names[@]}"; do echo "${names[$key]}|$key"; done | sort | while IFS='|' read -r packages key; do
+    printf '\n---- %s ----\n\n' "$packages"
+    sed 's/\r$//; s/[[:space:]]*$//' "${texts[$key]}" | cat --squeeze-blank
   done
 } >"$file"

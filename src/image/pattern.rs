@@ -24,6 +24,7 @@ const OFFICIAL: &str = "docker.io/library/";
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = regex())))]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,
@@ -206,6 +207,23 @@ fn sample(written: &str) -> String {
 fn is_registry_alone(text: &str) -> bool {
     let name = text.rsplit_once(':').map_or(text, |(name, _)| name);
     !text.contains('/') && (name.contains('.') || name == "localhost" || name.starts_with('['))
+}
+
+/// What a schema says about a pattern: a regular expression for all legal ones. It also lets registries
+/// alone and image IDs through.
+#[cfg(feature = "schema")]
+fn regex() -> String {
+    let name = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?";
+    let glob = "[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?";
+    let host = format!(r"({name}([.]{name})*|\[[0-9A-Fa-f]*:[0-9A-Fa-f:]*\])(:[0-9]+)?");
+    let host_glob = format!(
+        r"({glob}([.]{glob})*|\[[0-9a-f*?]*:[0-9a-f:*?]*\])(:(0[0-9]*|[1-9*?][0-9*?]*))?"
+    );
+    let separator = "([.]|_|__|-+)";
+    let part = format!("[a-z0-9*?]+({separator}[a-z0-9*?]+)*");
+    let tag = "[A-Za-z0-9_*?][A-Za-z0-9_.*?-]{0,127}";
+    let end_and_tag = format!("([a-z0-9?]+{separator})*[a-z0-9?]*[*][A-Za-z0-9_.*?-]{{0,127}}");
+    format!("^(({host}|{host_glob})/)?({part}/)*({part}(:{tag})?|{end_and_tag})$")
 }
 
 /// The text before the first slash, and the rest with this slash.

@@ -1,8 +1,4 @@
 //! Image references, read as the kubelet reads them.
-//!
-//! The grammar is that of `ParseNormalizedNamed` in <https://github.com/distribution/reference>. The kubelet and
-//! containerd call this function, and the API server calls it for the server default. DESIGN.md
-//! says what the parsers on crates.io lack.
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
@@ -16,6 +12,10 @@ const PATH_MAX: usize = 255;
 const TAG_MAX: usize = 128;
 
 /// A parsed image reference. Its parts are borrowed from the text.
+///
+/// The grammar is that of `ParseNormalizedNamed` in <https://github.com/distribution/reference>. The
+/// kubelet and containerd call this function, and the API server calls it for the server default.
+/// DESIGN.md says what the parsers on crates.io lack.
 ///
 /// # Examples
 ///
@@ -48,8 +48,9 @@ pub enum Invalid {
     Space,
     /// The text has `://`, the mark of a URL scheme.
     Scheme,
-    /// The text has a variable that was not replaced: `$(IMAGE)`, `${IMAGE}` or `{{image}}`.
-    Variable,
+    /// The text has a placeholder that was not replaced, such as `$TAG`, `{{image}}`, `<repository>`
+    /// or Helm's `<no value>`.
+    Placeholder,
     /// The text is the 64 hexadecimal digits of an image ID.
     BareImageId,
     /// The registry is not `host[:port]`.
@@ -63,9 +64,10 @@ pub enum Invalid {
     Repository,
     /// The path of the repository is longer than 255 bytes.
     Long,
-    /// The tag is empty, longer than 128 bytes, has a forbidden character, or begins with `.` or
-    /// `-`.
+    /// The tag is empty, longer than 128 bytes, or has a forbidden character.
     Tag,
+    /// The tag begins with `-` or `.`.
+    TagStart,
     /// A digest stands behind `:` in place of `@`.
     DigestAsTag,
     /// The digest is not `sha256:`, `sha384:` or `sha512:` and hexadecimal digits.
@@ -81,7 +83,7 @@ impl Invalid {
             Self::Empty => "it is empty",
             Self::Space => "it has white space",
             Self::Scheme => "a reference has no URL scheme",
-            Self::Variable => "a variable in it was not replaced",
+            Self::Placeholder => "a placeholder in it was not replaced",
             Self::BareImageId => "it is a digest or an image ID without a name",
             Self::Registry => "its registry is not host[:port]",
             Self::Underscore => "its registry has an underscore, which no host name may have",
@@ -91,6 +93,7 @@ impl Invalid {
             }
             Self::Long => "its repository is longer than 255 characters",
             Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
+            Self::TagStart => "its tag begins with - or .",
             Self::DigestAsTag => "a digest has @ before it",
             Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
             Self::BrokenDigest => "its digest is not whole, or not in lower case",
@@ -117,8 +120,8 @@ impl Invalid {
         if text.trim().is_empty() {
             return Self::Empty;
         }
-        if ["$(", "${", "{{"].iter().any(|part| text.contains(part)) {
-            return Self::Variable;
+        if text.contains(['$', '{', '}', '<', '>']) {
+            return Self::Placeholder;
         }
         if text.chars().any(char::is_whitespace) {
             return Self::Space;
@@ -163,14 +166,6 @@ impl<'a> Reference<'a> {
         let (name, digest) = split_optional(rest, '@');
         let (path, tag) = split_optional(name, ':');
         let is_official = registry == DOCKER_HUB && !path.contains('/');
-        if !is_path(path) {
-            let has_upper_case = path.bytes().any(|byte| byte.is_ascii_uppercase());
-            return Err(if has_upper_case {
-                Invalid::UpperCase
-            } else {
-                Invalid::Repository
-            });
-        }
         // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the
         // path, so its length counts, with its slash.
         let before_path = match (has_host, is_official) {
@@ -178,12 +173,8 @@ impl<'a> Reference<'a> {
             (true, false) => 0,
             (false, _) => registry.len().saturating_add(1),
         };
-        if path.len().saturating_add(before_path) > PATH_MAX {
-            return Err(Invalid::Long);
-        }
-        if !tag.is_none_or(is_tag) {
-            return Err(Invalid::Tag);
-        }
+        check_path(path, before_path)?;
+        tag.map_or(Ok(()), check_tag)?;
         if !digest.is_none_or(is_digest) {
             return Err(Invalid::Digest);
         }
@@ -292,10 +283,27 @@ fn is_path_component(text: &str) -> bool {
     text.starts_with(is_word) && text.ends_with(is_word) && text.split(is_word).all(is_separator)
 }
 
-fn is_tag(text: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_inner = |byte: u8| is_word(byte) || matches!(byte, b'.' | b'-');
-    text.len() <= TAG_MAX && text.bytes().next().is_some_and(is_word) && text.bytes().all(is_inner)
+/// Checks a path behind a namespace of this length.
+fn check_path(text: &str, before: usize) -> Result<(), Invalid> {
+    if is_path(text) {
+        let is_long = text.len().saturating_add(before) > PATH_MAX;
+        return if is_long { Err(Invalid::Long) } else { Ok(()) };
+    }
+    let has_upper_case = text.bytes().any(|byte| byte.is_ascii_uppercase());
+    Err(if has_upper_case {
+        Invalid::UpperCase
+    } else {
+        Invalid::Repository
+    })
+}
+
+fn check_tag(text: &str) -> Result<(), Invalid> {
+    let is_of_tag = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if !(1..=TAG_MAX).contains(&text.len()) || !text.bytes().all(is_of_tag) {
+        return Err(Invalid::Tag);
+    }
+    let starts = !text.starts_with(['.', '-']);
+    starts.then_some(()).ok_or(Invalid::TagStart)
 }
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.

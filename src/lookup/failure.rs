@@ -1,7 +1,8 @@
-//! Failed lookups. Fixed phrases in the host's error text decide their causes.
+//! Failed lookups: their classes, and the sentences about them.
 
 use serde::Serialize;
 
+use super::words::read;
 use crate::image::Reference;
 
 /// Why a lookup gave no answer.
@@ -22,9 +23,9 @@ pub(crate) struct Failure {
 pub(crate) enum Class {
     /// The tag, digest or repository does not exist.
     NotFound,
-    /// The registry denies access: 401 or 403.
+    /// The registry or the host refuses, in whatever words.
     Denied,
-    /// Everything else.
+    /// Nobody answered, or the registry can't answer now.
     Unavailable,
 }
 
@@ -33,10 +34,18 @@ pub(crate) enum Class {
 pub(super) enum Cause {
     NotFound,
     Denied,
-    /// The registry limits the number of requests.
+    /// The registry refuses because of a quota, or of a bill.
+    Quota,
+    /// The registry wants somebody to accept its terms.
+    Terms,
+    /// The registry refuses because of a scanner's report, a quarantine or a missing signature.
+    Scan,
+    /// The registry limits the rate of requests.
     RateLimited,
     /// There is no connection, no DNS, a TLS error, a time-out, or a 5xx.
     Unreachable,
+    /// The registry says that it can't answer now.
+    Unavailable,
     /// The host can't read the name of the image. Hosts read no IPv6 addresses.
     NoName,
     /// A node and the policy server read the host of the image in different ways.
@@ -45,7 +54,29 @@ pub(super) enum Cause {
     NotGranted,
     /// All lookups of the request were made already.
     Limit,
+    /// Words that nobody knows.
     Unknown,
+}
+
+impl Cause {
+    /// The class of the cause. A registry that answers is not down, whatever it says.
+    pub(super) const fn class(self) -> Class {
+        match self {
+            Self::NotFound => Class::NotFound,
+            Self::RateLimited
+            | Self::Unreachable
+            | Self::Unavailable
+            | Self::NoName
+            | Self::AmbiguousHost
+            | Self::Limit => Class::Unavailable,
+            Self::Denied
+            | Self::Quota
+            | Self::Terms
+            | Self::Scan
+            | Self::NotGranted
+            | Self::Unknown => Class::Denied,
+        }
+    }
 }
 
 impl Failure {
@@ -63,7 +94,7 @@ impl Failure {
 
     /// A lookup of this image that failed, with the host's error text.
     pub(super) fn read(text: &str, image: Reference<'_>) -> Self {
-        let (cause, status) = read(text, image);
+        let (cause, status) = read(text);
         Self {
             status,
             ..Self::new(cause, image)
@@ -72,11 +103,7 @@ impl Failure {
 
     /// The class of the failure.
     pub(crate) const fn class(self) -> Class {
-        match self.cause {
-            Cause::NotFound => Class::NotFound,
-            Cause::Denied => Class::Denied,
-            _ => Class::Unavailable,
-        }
+        self.cause.class()
     }
 
     /// Whether no registry is at fault, but the name of the image or the number of images.
@@ -110,10 +137,15 @@ impl Failure {
             Cause::Denied => {
                 "does not exist, or can't be read with the policy server's credentials"
             }
+            Cause::Quota => "is refused by its registry because of a quota or a bill",
+            Cause::Terms => "is refused by its registry until somebody accepts its terms",
+            Cause::Scan => {
+                "is refused by its registry because of a scan, a signature or a quarantine"
+            }
             Cause::RateLimited => {
                 "can't be looked up, because its registry limits the rate of requests"
             }
-            Cause::Unreachable => {
+            Cause::Unreachable | Cause::Unavailable => {
                 "can't be looked up, because the policy server gets no usable answer from its registry"
             }
             Cause::NoName => "can't be looked up, because the policy server can't read its name",
@@ -138,15 +170,17 @@ impl Failure {
             Cause::NotFound if self.has_digest_as_tag => "write @sha256: before a digest",
             Cause::NotFound => "correct its tag or repository",
             Cause::Denied => "correct its name, or give the PolicyServer a pull secret",
+            Cause::Quota | Cause::Terms => "look at the account with the registry",
+            Cause::Scan => "look at the registry's report about it",
             Cause::RateLimited => "try again later, or skip it with registry.skipImages",
-            Cause::Unreachable if self.status.is_some() => {
-                "try again later, or look for the cause in the policy server's log"
-            }
             // The PolicyServer has to name a registry with its own certificate authority, and a
             // registry without TLS.
-            Cause::Unreachable => {
+            Cause::Unreachable if self.status.is_none() => {
                 "try again later, or look for the cause in the policy server's log (TLS: \
                  sourceAuthorities, HTTP: insecureSources)"
+            }
+            Cause::Unreachable | Cause::Unavailable => {
+                "try again later, or look for the cause in the policy server's log"
             }
             Cause::NoName => "skip it with registry.skipImages",
             Cause::AmbiguousHost => "write its registry in lower case",
@@ -155,167 +189,4 @@ impl Failure {
             Cause::Unknown => "look at the policy server's log",
         }
     }
-}
-
-/// Reads the text after a phrase: the cause, and the HTTP status.
-type Reader = fn(&str, Reference<'_>) -> (Cause, Option<u16>);
-
-/// The phrases that decide the cause. Source: the errors of `oci-client` 0.17 and 0.18, and of
-/// Kubewarden's policy-evaluator. Up to Kubewarden 1.37 the text repeats itself on lines of its
-/// own. From 1.38 on it repeats itself in the same line (`cache_return.rs` prints the error with
-/// `{e:#}`). Both repeat the URL with the name of the image, which has no spaces, so it holds no
-/// phrase.
-const PHRASES: [(&str, Reader); 7] = [
-    ("has not been granted access", |_, _| {
-        (Cause::NotGranted, None)
-    }),
-    // The answer 401, whatever it says.
-    ("Not authorized:", |_, _| (Cause::Denied, Some(401))),
-    ("error sending request for url", |_, _| {
-        (Cause::Unreachable, None)
-    }),
-    ("Server error: url", |text, _| read_status(text)),
-    ("OCI API errors: [OCI API error: ", |text, image| {
-        (read_message(text, image), None)
-    }),
-    ("invalid reference format", |_, _| (Cause::NoName, None)),
-    ("repository name must", |_, _| (Cause::NoName, None)),
-];
-
-/// The end of a registry's message, where the host repeats the text in the same line.
-const REPETITION: &str = "]: Registry error: url";
-
-/// Phrases of several words in the message of a registry. The first of the list that a message
-/// contains decides its cause. They come from messages of distribution, Docker Hub, ghcr.io, Quay,
-/// Harbor, Artifactory, ECR, ACR and Artifact Registry.
-const MESSAGES: [(Cause, &[&str]); 3] = [
-    (
-        Cause::RateLimited,
-        &[
-            "rate limit",
-            "too many requests",
-            "rate exceeded",
-            "quota exceeded",
-            "limit exceeded",
-        ],
-    ),
-    (
-        Cause::Denied,
-        &[
-            "not authorized",
-            "not have permission",
-            "may require 'docker login'",
-            "authentication required",
-            "unauthenticated request",
-            "authorization token has expired",
-            "unauthorized to access",
-            "access denied",
-            "access forbidden",
-            "permission denied",
-            "is denied",
-            "is forbidden",
-        ],
-    ),
-    (
-        Cause::NotFound,
-        &[
-            "manifest unknown",
-            "not known to registry",
-            "not known to the registry",
-            "name unknown",
-            "not found",
-            "does not exist",
-            "was deleted",
-            "failed to fetch \"",
-        ],
-    ),
-];
-
-/// Single words by which registries say *denied*, where their message has no phrase.
-const DENIED: [&str; 3] = ["unauthorized", "denied", "forbidden"];
-
-/// Single words by which registries say that they limit the rate of requests.
-const RATES: [&str; 2] = ["toomanyrequests", "retry-after"];
-
-/// The cause in a host's error text, and the HTTP status. The phrase that comes first decides,
-/// because the registry's own message comes later and can contain any other phrase.
-fn read(text: &str, image: Reference<'_>) -> (Cause, Option<u16>) {
-    let found = PHRASES.into_iter().filter_map(|(phrase, read)| {
-        let (before, after) = text.split_once(phrase)?;
-        Some((before.len(), read, after))
-    });
-    let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Cause::Unknown, None), |(_, read, after)| {
-        read(after, image)
-    })
-}
-
-/// Reads a text such as ` …, code: 404, message: …`.
-fn read_status(text: &str) -> (Cause, Option<u16>) {
-    let code = text
-        .split_once(", code: ")
-        .and_then(|(_, rest)| rest.get(..3));
-    let status = code.and_then(|code| code.parse().ok());
-    let cause = match status {
-        Some(401 | 403) => Cause::Denied,
-        Some(404) => Cause::NotFound,
-        Some(429) => Cause::RateLimited,
-        Some(500..=599) => Cause::Unreachable,
-        _ => Cause::Unknown,
-    };
-    (cause, status)
-}
-
-/// Reads a registry's message: the first line, up to the host's repetition. Hosts don't print the
-/// registry's error code, so an error without a message could have any code. Nearly always it is the
-/// code of something that doesn't exist.
-fn read_message(text: &str, image: Reference<'_>) -> Cause {
-    let line = text.lines().next().unwrap_or_default();
-    let message = line.split(REPETITION).next().unwrap_or_default();
-    let message = message.strip_suffix(']').unwrap_or(message);
-    if message.is_empty() {
-        return Cause::NotFound;
-    }
-    let message = message.to_ascii_lowercase();
-    let words = || message.split_inclusive(|letter| !is_of_word(letter));
-    let name = image.as_written().to_ascii_lowercase();
-    // A message that has nothing but words of the name is the registry's own.
-    let is_own = |word: &str| !is_quoted(word, &name) && word.contains(char::is_alphabetic);
-    let has_more = words().map(trimmed).any(is_own);
-    let name = if has_more { &*name } else { "" };
-    let own = words().map(|piece| match trimmed(piece) {
-        word if is_quoted(word, name) && !DENIED.contains(&word) => piece.replace(word, ""),
-        _ => piece.replace('_', " "),
-    });
-    let own = own.collect::<String>();
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| own.contains(phrase));
-    let mut messages = MESSAGES.into_iter();
-    let is_denied = |word: &str| DENIED.contains(&word) && !is_quoted(word, name);
-    if let Some((cause, _)) = messages.find(|(_, phrases)| says(phrases)) {
-        cause
-    } else if words().map(trimmed).any(is_denied) {
-        Cause::Denied
-    } else if says(&RATES) {
-        Cause::RateLimited
-    } else {
-        Cause::Unknown
-    }
-}
-
-/// Whether a word of a message quotes the image: it has the form of a reference, or it is a part of
-/// the name and could be taken for words of the registry. Other words of the name can stay, because
-/// a phrase has several words.
-fn is_quoted(word: &str, name: &str) -> bool {
-    let is_risky = word.contains('_') || DENIED.contains(&word);
-    word.contains(['/', ':', '@', '%', '=']) || is_risky && name.contains(word)
-}
-
-/// Whether a character can stand inside a word, so that names stay whole.
-const fn is_of_word(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '/' | ':' | '@' | '%' | '=')
-}
-
-/// A word without the punctuation around it.
-fn trimmed(piece: &str) -> &str {
-    piece.trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
 }

@@ -15,7 +15,7 @@ pub(crate) struct Session<'c> {
     /// How many lookups were made.
     made: usize,
     /// The hosts of the registries that gave no answer, in the form in which hosts are compared.
-    away: BTreeSet<String>,
+    unreachable: BTreeSet<String>,
     /// Whether the host doesn't grant lookups.
     is_refused: bool,
 }
@@ -26,7 +26,7 @@ impl<'c> Session<'c> {
         Self {
             client,
             made: 0,
-            away: BTreeSet::new(),
+            unreachable: BTreeSet::new(),
             is_refused: false,
         }
     }
@@ -43,7 +43,7 @@ impl<'c> Session<'c> {
         if self.is_refused {
             return Err(fail(Cause::NotGranted));
         }
-        if self.away.contains(&image.registry()) {
+        if self.unreachable.contains(&image.registry()) {
             return Err(fail(Cause::Unreachable));
         }
         if self.made >= LOOKUPS_MAX {
@@ -64,7 +64,7 @@ impl<'c> Session<'c> {
         }
         self.is_refused |= failure.cause == Cause::NotGranted;
         if failure.cause == Cause::Unreachable {
-            self.away.insert(image.registry());
+            self.unreachable.insert(image.registry());
         }
         Err(failure)
     }

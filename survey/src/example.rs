@@ -38,16 +38,8 @@ pub struct AdmissionPolicy {
     conditions: Vec<(String, Program)>,
 }
 
-/// A pair of files that must not stand together.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Pair {
-    /// The name of a file.
-    pub a: String,
-    /// The name of another.
-    pub b: String,
-    /// Why.
-    pub why: String,
-}
+/// Presets that can't be combined: the installed one, the new one, and what to do.
+pub(crate) type Pairs = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Reads the example files: their names and texts.
 ///

@@ -43,7 +43,7 @@ mod report;
 mod survey;
 
 pub use self::controller::first_pod;
-pub use self::example::{AdmissionPolicy, AdmissionRequest, Example, Pair, is_selected};
+pub use self::example::{AdmissionPolicy, AdmissionRequest, Example, is_selected};
 pub use self::incident::{End, Fate, Incident, Moment, Registries, Start, Step, What};
 pub use self::json::{from_yaml, to_yaml};
 pub use self::object::Entry;

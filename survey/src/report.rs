@@ -379,10 +379,10 @@ impl Survey {
     ) -> (isize, Reverse<(usize, usize, bool)>) {
         let is_refused = |other: &Candidate<'_>| {
             other.index == index
-                || self.pairs.iter().any(|pair| {
-                    let names = [&pair.a, &pair.b];
-                    names.contains(&&line.name) && names.contains(&&other.example.name)
-                })
+                || self
+                    .pairs
+                    .get(&line.name)
+                    .is_some_and(|others| others.contains_key(&other.example.name))
         };
         let can_be_proposed = line.problem.is_empty()
             && line.first.is_none()

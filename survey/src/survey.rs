@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Workload};
-use crate::example::{AdmissionPolicy, AdmissionRequest, Example, Pair, examples};
+use crate::example::{AdmissionPolicy, AdmissionRequest, Example, Pairs, examples};
 use crate::incident::{End, Incident, Moment, Registries, Step, copies, end_of, steps};
 use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
 use crate::plan::Choice;
@@ -28,7 +28,7 @@ pub struct Question {
 /// A survey of a cluster: it reads objects in pieces, and then works out a row for each workload.
 pub struct Survey {
     pub(crate) examples: Vec<Example>,
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pairs: Pairs,
     pub(crate) cluster: Cluster,
     pub(crate) question: Question,
     pub(crate) workloads: Vec<Workload>,

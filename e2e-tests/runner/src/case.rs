@@ -97,13 +97,13 @@ fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
         &[None]
     };
     let mut settings = given.settings.clone();
-    if let Some(name) = &given.example {
+    if let Some(name) = &given.preset {
         let own = if settings.is_null() {
             json!({})
         } else {
             settings
         };
-        settings = merged(example(name)?, own);
+        settings = merged(preset(name)?, own);
     }
     if let Some(mode) = &given.mode {
         settings = merged(settings, json!({"mode": mode}));
@@ -193,13 +193,13 @@ impl Given {
     }
 }
 
-/// The settings of the first policy in an example.
-fn example(name: &str) -> Result<Value> {
+/// The settings of a preset.
+fn preset(name: &str) -> Result<Value> {
     let text = fs::read_to_string(path(&format!("examples/{name}.yaml")));
-    let text = text.with_context(|| format!("there is no example {name}"))?;
+    let text = text.with_context(|| format!("there is no preset {name}"))?;
     let first = yaml_serde::Deserializer::from_str(&text)
         .next()
-        .context("an empty example")?;
+        .context("an empty preset")?;
     let mut policy = Value::deserialize(first)?;
     Ok(policy["spec"]["settings"].take())
 }

@@ -29,7 +29,7 @@ pub(crate) struct Given {
     pub(crate) pod: Option<String>,
     pub(crate) review: Option<String>,
     pub(crate) old: Option<String>,
-    pub(crate) example: Option<String>,
+    pub(crate) preset: Option<String>,
     pub(crate) settings: Value,
     pub(crate) mode: Option<String>,
     pub(crate) set: Edits,
@@ -40,7 +40,7 @@ pub(crate) struct Given {
 impl Given {
     /// The keys whose values may be lists, so that a row has several cases.
     pub(crate) const EACH: [&str; 10] = [
-        "review", "kind", "pod", "old", "set", "request", "registry", "example", "settings", "mode",
+        "review", "kind", "pod", "old", "set", "request", "registry", "preset", "settings", "mode",
     ];
 }
 
@@ -71,7 +71,7 @@ const KEYS: [&str; 23] = [
     "set",
     "request",
     "registry",
-    "example",
+    "preset",
     "settings",
     "mode",
     "after",

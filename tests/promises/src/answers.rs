@@ -28,8 +28,7 @@ pub const MANIFEST_DIGEST: &str = "v1/manifest_digest";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers(pub BTreeMap<String, Result<String, Failure>>);
 
-/// The ways in which a lookup fails. The settings know only three classes: all after `Denied` are
-/// *no answer*.
+/// The ways in which a lookup fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The tag or the repository does not exist.
@@ -39,7 +38,7 @@ pub enum Failure {
     /// The registry was not reached, or it answered 5xx. DNS, TLS and time-out errors belong to
     /// this class.
     Unreachable,
-    /// Any other error or answer.
+    /// Any other error or answer, of the class *denied* or *unavailable*.
     Unknown,
     /// The host refused the lookup, because this policy has no access to the host capability.
     NotGranted,

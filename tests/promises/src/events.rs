@@ -3,14 +3,12 @@
 //! The functions here make the objects and requests of the events. [`promises`](crate::promises)
 //! checks the promises that apply to each event.
 
-mod mesh;
 mod webhook;
 
 use serde_json::{Value, json};
 
 use crate::json::{CONTAINER_LISTS, elements, elements_mut, list_mut, named};
 
-pub use self::mesh::Mesh;
 pub use self::webhook::Webhook;
 
 /// An event in a Pod's life.
@@ -35,11 +33,8 @@ pub enum Event {
 
 impl Event {
     /// All events.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 10] = [
         Self::Created,
-        Self::ChangedBetween(Webhook::Mesh(Mesh::NativeSidecar)),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::LastContainer)),
-        Self::ChangedBetween(Webhook::Mesh(Mesh::FirstContainer)),
         Self::ChangedBetween(Webhook::InitContainerInjected),
         Self::ChangedBetween(Webhook::VolumeImagesDropped),
         Self::ChangedBetween(Webhook::DigestsPinned),

@@ -115,13 +115,6 @@ pub(crate) fn is_registry(first: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost" || first.to_lowercase() != first
 }
 
-/// Whether nodes read the first part of an image as a host, and the policy server as a part of a
-/// repository of Docker Hub.
-pub(crate) fn has_two_readings(image: &str) -> bool {
-    let first = image.split_once('/').map_or("", |(first, _)| first);
-    !first.contains(['.', ':']) && first != "localhost" && is_registry(first)
-}
-
 /// The registry host in the form that is compared: in lower case, without the leading zeros of its
 /// port and without the port 443. The aliases of Docker Hub count as `docker.io`.
 pub(crate) fn compared_host(host: &str) -> String {

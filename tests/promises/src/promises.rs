@@ -6,7 +6,6 @@
 //! | list | promises about |
 //! | --- | --- |
 //! | [`answer::PROMISES`] | every answer by itself |
-//! | [`findings::PROMISES`] | the findings that follow from the request and the settings alone |
 //! | [`repair::PROMISES`] | the difference between the Pod that came in and the Pod that `Fix` returned |
 //! | [`holds::PROMISES`] | the Pod that `Fix` returned |
 //! | [`starts`] | how this Pod starts |
@@ -15,7 +14,6 @@
 
 mod answer;
 mod events;
-mod findings;
 mod holds;
 mod lookups;
 mod minimal;
@@ -92,7 +90,6 @@ pub fn broken_promises(
         if event == Event::AlwaysPullImages {
             raise_all(&mut case.request["object"]);
         }
-        events::prepare(&mut case.settings, event);
     }
     accepts_settings(policy, &case.settings)?;
     let mut story = Story {
@@ -221,7 +218,7 @@ impl Story<'_> {
             observed: &observed,
         };
         let promises = answer::PROMISES.iter().chain(&lookups::PROMISES);
-        for (promise, is_kept) in promises.chain(&findings::PROMISES) {
+        for (promise, is_kept) in promises {
             self.check(promise, || is_kept(&answered));
         }
         Ok(observed)

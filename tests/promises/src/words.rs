@@ -91,14 +91,6 @@ impl<'p> Place<'p> {
         on_node(self.image) == on_node(other.image)
     }
 
-    /// Whether the other place has this image with a digest behind the tag.
-    pub(crate) fn has_tag_of(&self, other: &Place) -> bool {
-        other
-            .image
-            .split_once('@')
-            .is_some_and(|(tag, _)| on_node(self.image) == tag)
-    }
-
     pub(crate) fn has_digest(&self) -> bool {
         Reference::parse(self.image).is_some_and(|image| image.digest.is_some())
     }

@@ -3,8 +3,6 @@
 
 mod any_input;
 mod corpus;
-mod generated_settings;
-mod names;
 mod patterns;
 mod random;
 mod references;

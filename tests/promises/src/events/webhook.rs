@@ -3,15 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::Mesh;
 use crate::image::{PullPolicy, Reference};
 use crate::json::{elements_mut, list_mut, text};
 
 /// A webhook of another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Webhook {
-    /// A service mesh injects its containers.
-    Mesh(Mesh),
     /// A webhook injects an init container before all others. Vault's agent injector does this with
     /// `vault.hashicorp.com/agent-init-first`.
     InitContainerInjected,
@@ -33,7 +30,6 @@ impl Webhook {
     pub fn change(self, pod: &mut Value) {
         let spec = &mut pod["spec"];
         match self {
-            Self::Mesh(mesh) => mesh.inject(pod),
             Self::InitContainerInjected => {
                 let injected = json!({
                     "name": "vault-agent-init", "image": "docker.io/hashicorp/vault:1.21.1",

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::Source;
 use super::vocabulary::VOLUMES;
-use crate::events::Mesh;
-use crate::json::{elements, put};
+use crate::json::put;
 use crate::requests::WORKLOADS;
 
 impl Source<'_> {
@@ -26,16 +25,6 @@ impl Source<'_> {
         let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
         if is_pod {
             object["spec"] = spec;
-            if self.chance(1, 12)? {
-                // Injects the containers of a service mesh, as if the mesh's webhook had run first.
-                let mesh = self.bytes.choose(&Mesh::ALL)?;
-                let mut injected = object.clone();
-                mesh.inject(&mut injected);
-                // No API server accepts two containers with the same name.
-                if has_unique_names(&injected) {
-                    object = injected;
-                }
-            }
         } else {
             let mut pod_template = json!({"metadata": {"labels": {"a": "b"}}, "spec": spec});
             let annotation = self.apparmor_annotation(&pod_template["spec"])?;
@@ -178,16 +167,4 @@ impl Source<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether no two init containers have the same name, and no two app containers either.
-fn has_unique_names(pod: &Value) -> bool {
-    ["initContainers", "containers"].iter().all(|list| {
-        let names: Vec<&Value> = elements(&pod["spec"], list)
-            .iter()
-            .map(|one| &one["name"])
-            .collect();
-        let repeats = |index: usize| names[..index].contains(&names[index]);
-        !(0..names.len()).any(repeats)
-    })
 }

@@ -9,7 +9,7 @@ use super::{Answered, Kept, OfAnswer, SECRET, hold};
 use crate::json::{LISTS, elements, entries_in, text};
 use crate::requests::{is_pod, is_untouched, template_path};
 
-pub(super) const PROMISES: [OfAnswer; 9] = [
+pub(super) const PROMISES: [OfAnswer; 10] = [
     ("an-answer-accepts-or-says-why-not", accepts_or_says_why_not),
     ("the-code-says-if-trying-again-helps", has_the_right_code),
     ("warnings-are-at-most-ten-lines", warns_in_few_lines),
@@ -28,6 +28,7 @@ pub(super) const PROMISES: [OfAnswer; 9] = [
         "only-what-is-new-in-a-pod-is-changed",
         changes_only_what_is_new,
     ),
+    ("each-finding-is-told", tells_each_finding),
 ];
 
 /// The largest size of the record and of an audit annotation, in bytes.
@@ -204,4 +205,32 @@ fn changes_only_what_is_new(answered: &Answered) -> Kept {
         }
     }
     hold(old == new, || format!("{changed}"))
+}
+
+/// In modes `Reject` and `Warn`, the message of a rejection or a warning names the container and
+/// the image of each finding, if they are written in ordinary letters.
+fn tells_each_finding(answered: &Answered) -> Kept {
+    let observed = answered.observed;
+    if answered.settings().mode() == "Fix" || observed.warnings().len() == 10 {
+        return Ok(());
+    }
+    let message = text(&observed.answer["message"]);
+    let is_said = |part: &str| {
+        let is_ordinary = part.len() <= 200
+            && part.chars().all(|c| c.is_ascii_graphic() && c != '\\')
+            && part.chars().any(|c| c.is_ascii_alphanumeric());
+        let mut warnings = observed.warnings().iter().map(text);
+        !is_ordinary || message.contains(part) || warnings.any(|line| line.contains(part))
+    };
+    let findings = observed.list("findings");
+    let mut findings = findings.iter().filter(|finding| finding["more"].is_null());
+    let untold = findings.find(|finding| {
+        let parts = [&finding["container"], &finding["image"]];
+        !parts.into_iter().map(text).all(is_said)
+    });
+    // A long message counts its last sentences.
+    let is_counted = message.contains(" more");
+    hold(untold.is_none() || is_counted, || {
+        format!("{}: {}", untold.unwrap_or(&Value::Null), observed.told())
+    })
 }

@@ -7,21 +7,8 @@ use serde_json::{Value, json};
 use super::valid::is_no_less_valid;
 use super::{Kept, Story, guard, hold, told};
 use crate::events::{Event, Webhook, applied_again, audit, debugged, image_set, raise_all};
-use crate::json::{LISTS, elements, elements_mut, named, text};
+use crate::json::{LISTS, elements, elements_mut, text};
 use crate::requests::{claims_to_be_mirror, has_controller};
-use crate::settings::Settings;
-use crate::words::{Place, Pod};
-
-/// Changes settings for an event. In a cluster with a mesh, an operator has to exempt the mesh's
-/// images: see docs/mesh.md.
-pub(super) fn prepare(settings: &mut Value, event: Event) {
-    if let Event::ChangedBetween(Webhook::Mesh(_)) = event {
-        let mut patterns = Settings(settings).list("images.exempt");
-        patterns.extend(["docker.io/istio/*", "cr.l5d.io/linkerd/*"]);
-        let patterns = patterns.into_iter().map(Value::from).collect();
-        crate::json::put(settings, "images.exempt", patterns);
-    }
-}
 
 /// Checks the promise about an event.
 pub(super) fn check(story: &Story, event: Event) {
@@ -45,9 +32,8 @@ pub(super) fn check(story: &Story, event: Event) {
 }
 
 /// A webhook changes the Pod that `Fix` returned. The API server refuses the result only if it
-/// refuses the request's Pod after the same change. The guard accepts what a mesh injects.
-/// After another webhook, it accepts the Pod, or its message names what this webhook changed. If
-/// `Fix` runs again after a mesh, it adds no second check for an image.
+/// refuses the request's Pod after the same change. The guard accepts
+/// the Pod, or its message names what the webhook changed.
 fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     let Some(repaired) = story.repaired() else {
         return Ok(());
@@ -70,26 +56,9 @@ fn changed_between(story: &Story, webhook: Webhook) -> Kept {
     // needs no check. Then the author's own containers need checks too.
     let moves_first = webhook == Webhook::InitContainerInjected && story.settings().as_volumes();
     let is_named = names.iter().any(|name| message.contains(name));
-    let may_reject = !matches!(webhook, Webhook::Mesh(_)) && (is_named || moves_first);
-    hold(second.is_accepted() || may_reject, || told(&second))?;
-    if let Webhook::Mesh(_) = webhook {
-        let again = story.run(request.clone(), &[])?;
-        let [first, repaired] = [&story.case.request["object"], &repaired]
-            .map(|pod| Pod::read(&pod["spec"], story.settings()));
-        let is_added = |place: &&Place| !first.places.iter().any(|old| old.name == place.name);
-        let added_first: Vec<_> = repaired.places.iter().filter(is_added).collect();
-        let again = again.object_after(&request);
-        let pod = Pod::read(&again["spec"], story.settings());
-        let is_new = |name: &str| {
-            let spec = &request["object"]["spec"];
-            let name = name.into();
-            let mut lists = LISTS.iter();
-            !lists.any(|list| named(elements(spec, list), &name).is_some())
-        };
-        let mut added = pod.places.iter().filter(|place| is_new(place.name));
-        let twice = added.find(|place| added_first.iter().any(|first| first.is_same_image(place)));
-        hold(twice.is_none(), || format!("a second check: {twice:?}"))?;
-    }
+    hold(second.is_accepted() || is_named || moves_first, || {
+        told(&second)
+    })?;
     Ok(())
 }
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{Answered, Kept, OfAnswer, hold};
 use crate::answers::Failure;
-use crate::image::{PullPolicy, Reference, compared_host, has_two_readings, shared_name};
+use crate::image::{Reference, compared_host, shared_name};
 use crate::json::text;
 use crate::requests::template_path;
 use crate::settings::Settings;
-use crate::words::{Place, Pod};
+use crate::words::Pod;
 
-pub(super) const PROMISES: [OfAnswer; 6] = [
+pub(super) const PROMISES: [OfAnswer; 4] = [
     (
         "an-image-is-asked-for-once-and-at-most-twenty-are",
         asks_little,
@@ -20,14 +20,6 @@ pub(super) const PROMISES: [OfAnswer; 6] = [
     (
         "only-images-that-the-operator-names-are-asked-for",
         asks_only_named_registries,
-    ),
-    (
-        "always-by-digest-asks-only-for-always",
-        asks_only_for_always,
-    ),
-    (
-        "an-image-with-two-readings-is-not-asked-for",
-        asks_only_clear_names,
     ),
     (
         "who-gives-no-answer-is-not-asked-again",
@@ -73,33 +65,6 @@ fn asks_only_named_registries(answered: &Answered) -> Kept {
     };
     let mut calls = answered.observed.calls.iter();
     let other = calls.find(|image| !is_named(image));
-    hold(other.is_none(), || format!("{other:?}"))
-}
-
-/// In a Pod, `PinAlways` asks for no image that no place pulls with `Always`. (At the UPDATE of an
-/// image, it also asks if the stored image had a digest.)
-fn asks_only_for_always(answered: &Answered) -> Kept {
-    let (request, settings) = (&answered.case.request, answered.settings());
-    let is_created = template_path(request).is_none() && request["operation"] != "UPDATE";
-    if settings.lookup() != "PinAlways" || !is_created {
-        return Ok(());
-    }
-    let pod = Pod::read(&request["object"]["spec"], settings);
-    let is_always = |place: &&Place| {
-        place.pull_policy == PullPolicy::Always
-            || settings.matches("images.requireAlways", place.image)
-    };
-    let pulled = pod.examined().filter(is_always);
-    let pulled: BTreeSet<_> = pulled.map(|place| shared_name(place.image)).collect();
-    let mut calls = answered.observed.calls.iter();
-    let other = calls.find(|image| !pulled.contains(&shared_name(image)));
-    hold(other.is_none(), || format!("{other:?}"))
-}
-
-/// An image is not asked for if nodes and the policy server would read its host in different ways.
-fn asks_only_clear_names(answered: &Answered) -> Kept {
-    let mut calls = answered.observed.calls.iter();
-    let other = calls.find(|image| has_two_readings(image));
     hold(other.is_none(), || format!("{other:?}"))
 }
 

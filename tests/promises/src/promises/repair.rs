@@ -1,25 +1,21 @@
 //! Promises about the difference between the Pod that came in and the Pod that `Fix` returned.
 
-use std::collections::BTreeSet;
-
 use super::lookups::is_looked_up;
 use super::{Kept, OfRepair, Repaired, hold, minimal, record, valid, warnings};
-use crate::image::{PullPolicy, Reference, has_two_readings, is_image_id, on_node, shared_name};
+use crate::image::{PullPolicy, Reference, on_node, shared_name};
 use crate::json::text;
-use crate::words::{Place, Pod};
+use crate::words::Place;
 
-pub(super) const PROMISES: [OfRepair; 10] = [
+pub(super) const PROMISES: [OfRepair; 8] = [
     ("only-repairs-change", minimal::only_repairs_change),
     ("valid-stays-valid", valid::stays_valid),
     ("each-new-pull-policy-has-a-reason", policies_have_reasons),
     ("no-check-is-weak", checks_are_strong),
     ("only-tags-are-pinned", only_tags_are_pinned),
-    ("each-always-is-pinned", always_is_pinned),
     (
         "only-missing-checks-are-added",
         only_missing_checks_are_added,
     ),
-    ("a-stale-check-is-found", finds_stale_checks),
     (
         "the-record-lists-the-differences",
         record::lists_the_differences,
@@ -188,23 +184,6 @@ fn only_tags_are_pinned(repaired: &Repaired) -> Kept {
     Ok(())
 }
 
-/// With `Pin` or `PinAlways`, a tag that is pulled with `Always` gets its digest, unless its lookup
-/// failed.
-fn always_is_pinned(repaired: &Repaired) -> Kept {
-    let settings = repaired.settings();
-    let pins = ["Pin", "PinAlways"].contains(&settings.lookup()) && repaired.has_all_lookups();
-    let mut places = repaired.new.examined().filter(|_| pins);
-    let tag = places.find(|place| {
-        place.pull_policy == PullPolicy::Always
-            && !place.has_digest()
-            && !is_image_id(place.image)
-            && is_looked_up(settings, place.image)
-            && !has_two_readings(place.image)
-            && !repaired.failed_with(None, place)
-    });
-    hold(tag.is_none(), || format!("{tag:?}"))
-}
-
 /// A check is added with `onMissing: Add`, once for the image of a place that needs a check, and as
 /// strong as the strongest place that pulls this image. Its name is the first prefix and a number.
 fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
@@ -236,30 +215,4 @@ fn only_missing_checks_are_added(repaired: &Repaired) -> Kept {
         hold(is_right, || format!("{check:?} was added"))?;
     }
     Ok(())
-}
-
-/// A check is stale if no place that is no image check has its image, neither as it came in nor
-/// now. Of a check with a tag and a digest, no place has the tag either.
-fn finds_stale_checks(repaired: &Repaired) -> Kept {
-    let findings = repaired.observed.list("findings");
-    let is_cut = findings.last().is_some_and(|last| last["more"].is_u64());
-    let has = |pod: &Pod, is_it: &dyn Fn(&Place) -> bool| {
-        let mut others = pod.places.iter().filter(|place| !pod.is_check(place));
-        others.any(is_it)
-    };
-    let stale = repaired.pairs().filter(|(old, new)| {
-        let was_used = has(&repaired.old, &|place| place.is_same_image(old));
-        let is_used = has(&repaired.new, &|place| {
-            place.is_same_image(new) || place.has_tag_of(new)
-        });
-        repaired.new.is_check(new) && !was_used && !is_used
-    });
-    let stale: BTreeSet<&str> = stale.map(|(old, _)| old.name).collect();
-    let of_rule = findings
-        .iter()
-        .filter(|finding| finding["rule"] == "stale-check");
-    let found: BTreeSet<&str> = of_rule.map(|finding| text(&finding["container"])).collect();
-    hold(is_cut || found == stale, || {
-        format!("found {found:?}, stale are {stale:?}")
-    })
 }

@@ -1,4 +1,4 @@
-//! What an API server and Kubewarden do with the policies of the examples: which requests they send
+//! What an API server and Kubewarden do with the policies of the presets: which requests they send
 //! to which policy.
 
 use consistent_pull_policy_promises::policy::Native;
@@ -8,16 +8,21 @@ use consistent_pull_policy_survey::{
 };
 use serde_json::{Value, json};
 
-/// Whether the API server sends the request to this policy, if the namespace has no labels of its
-/// own.
+use super::{presets, registers};
+
+/// The labels of a namespace that the preset missing-tags selects too.
+pub(super) fn namespace(name: &str) -> Value {
+    json!({"kubernetes.io/metadata.name": name, "consistent-pull-policy/missing-tags": ""})
+}
+
+/// Whether the API server sends the request to this policy.
 pub(super) fn selects(policy: &AdmissionPolicy, request: &Value) -> bool {
-    let namespace = request["namespace"].as_str().unwrap_or("default");
-    let labels = json!({"kubernetes.io/metadata.name": namespace});
+    let labels = namespace(request["namespace"].as_str().unwrap_or("default"));
     policy.selects(&AdmissionRequest::new(request, &labels))
 }
 
-/// All registries are away, for Pods on a node on which the same Pods ran before.
-pub(super) const AWAY: Incident = Incident {
+/// All registries are unreachable, for Pods on a node on which the same Pods ran before.
+pub(super) const UNREACHABLE: Incident = Incident {
     what: What::Registries,
     name: String::new(),
     moment: Moment::Meanwhile,
@@ -32,7 +37,7 @@ pub(super) type Outcome = Result<Value, String>;
 ///
 /// # Panics
 /// If an answer has the code 400: this policy can't read the request, or a lookup may succeed later.
-/// The first is a fault of the test, and the second is no example's.
+/// The first is a fault of the test, and the second is no preset's.
 pub(super) fn admit(
     policies: &[&AdmissionPolicy],
     request: &Value,
@@ -69,13 +74,9 @@ fn answer(policy: &AdmissionPolicy, request: &Value, incident: Option<&Incident>
 /// others unchanged.
 #[test]
 fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
-    let policies = super::policies();
-    let updating = || {
-        policies
-            .iter()
-            .filter(|policy| super::registers_updates(policy))
-    };
-    assert!(updating().count() > 1);
+    let mut updating = presets();
+    updating.retain(|preset| registers(&preset.policy, "pods", "UPDATE"));
+    assert!(updating.len() > 1);
 
     let update = captured("pod-update-image");
     let unchanged = || {
@@ -95,18 +96,15 @@ fn an_update_of_a_pod_is_sent_exactly_if_it_changes_an_image() {
         (captured("pod-update-label"), false),
         (of_finalizer, false),
     ] {
-        for policy in updating() {
-            assert_eq!(
-                selects(policy, &request),
-                is_sent,
-                "{}: {request}",
-                policy.name
-            );
-            let answer = answer(policy, &request, Some(&AWAY));
+        for preset in &updating {
+            let policy = &preset.policy;
+            let name = &preset.name;
+            assert_eq!(selects(policy, &request), is_sent, "{name}: {request}");
+            let answer = answer(policy, &request, Some(&UNREACHABLE));
             let is_untouched = answer["accepted"] == true
                 && answer["mutated_object"].is_null()
                 && answer["warnings"].is_null();
-            assert!(is_sent || is_untouched, "{}: {request}", policy.name);
+            assert!(is_sent || is_untouched, "{name}: {request}");
         }
     }
 }

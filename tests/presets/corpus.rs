@@ -5,13 +5,11 @@ use consistent_pull_policy_promises::corpus::{create_request, fill_in_defaults, 
 use consistent_pull_policy_promises::repository::all_captured;
 use serde_json::{Value, json};
 
-/// The requests of the corpus. To give each policy enough Pods, each Pod of `test_data/pods` has
-/// the label of every-pod.yaml, and the label of a Job's Pod unless its `restartPolicy` is
-/// `Always`.
+/// The requests of the corpus. To give the preset jobs enough Pods, each Pod of `test_data/pods` has
+/// the label of a Job's Pod, unless its `restartPolicy` is `Always`.
 pub(super) fn requests() -> Vec<Value> {
     let pods = manifests().into_iter().map(|(_, mut pod)| {
         fill_in_defaults(&mut pod);
-        pod["metadata"]["labels"]["image-checks"] = json!("true");
         if pod["spec"]
             .get("restartPolicy")
             .is_some_and(|policy| policy != "Always")

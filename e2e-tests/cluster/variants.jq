@@ -1,0 +1,20 @@
+# The policies of the presets, and those that the chart makes of them with values that pages or headers name: with a suffix
+# at their names. policies.sh serves them all, and `preset` (lib.bash) gives one.
+def variants:
+  def variant($preset; $suffix; change):
+    select(.metadata.name == "consistent-pull-policy-" + $preset) | .metadata.name += "-" + $suffix | .spec |= change;
+  # What guard.enabled makes.
+  def guard:
+    .mutating = false | del(.policyServer) | .rules |= map(select(.apiGroups == [""]))
+    | .settings |= (.mode = "Reject" | .podTemplates = "Off" | .imageChecks.onMissing = "Warn" | del(.registry));
+  .,
+  variant("jobs"; "guard"; guard),
+  variant("multi-tenant"; "guard"; guard),
+  variant("jobs"; "init-containers"; .settings |= (.registry.lookup = "Off" | .imageChecks += {
+    type: "InitContainer", insertAfter: ["copy-tools"],
+    template: {command: ["/tools/busybox", "true"], volumeMounts: [{name: "tools", mountPath: "/tools", readOnly: true}]}})),
+  variant("agent-stack-k8s-volumes"; "without-lookups";
+    .settings.registry.lookup = "Off" | .failurePolicy = "Fail" | del(.policyServer)),
+  variant("always-by-digest"; "pin"; .settings.registry.lookup = "Pin"),
+  variant("always-by-digest"; "use-cached"; .settings.registry.onUnavailable = "UseCached"),
+  variant("audit"; "registry"; .settings.registry = {lookup: "Verify", images: ["*"]} | .timeoutEvalSeconds = 10);
