@@ -59,8 +59,6 @@
 
 #[cfg(target_family = "wasm")]
 mod allocator;
-#[cfg(target_family = "wasm")]
-mod allocator;
 mod answer;
 mod entry;
 pub mod image;

@@ -28,12 +28,8 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
         }
     }
     let is_update = pod.request.operation == Operation::PodUpdate;
-    for (index, check) in pod
-        .pulls
-        .iter()
-        .enumerate()
-        .filter(|(_, pull)| pull.is_check)
-    {
+    let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
+    for (index, check) in pod.pulls.iter().enumerate().filter(is_stored) {
         let image = check.same_image();
         // *registry* may have pinned the check in an earlier run, and not a container that kept its
         // tag.
