@@ -10,7 +10,7 @@ mod verdict;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-pub(crate) use self::changes::Edit;
+pub(crate) use self::changes::{Edit, apply};
 use self::changes::{changes, edits};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};

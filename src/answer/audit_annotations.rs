@@ -61,7 +61,7 @@ impl<'e> Finding<'e> {
     fn of(pod: &Pod<'_>, pull: &'e Pull<'_>, entry: &'e Entry<'_>) -> Self {
         let (list, image) = (pull.list, sanitize(pull.written_image));
         let (key, found, expected) = match &entry.what {
-            What::Policy(policy) | What::Refusal(Some(policy)) => {
+            What::Policy(policy) | What::FixedPolicy(policy) => {
                 let found = pull.written_policy.map(|found| found.as_str().into());
                 (list.policy_key(), found, Some(policy.as_str().into()))
             }

@@ -1,7 +1,7 @@
 //! The changes of a Pod, as the record lists them, and the functions that make them in the object.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::entry::{Entry, What};
 use crate::pod::{Pod, Pull, mount};
@@ -20,8 +20,9 @@ pub(super) struct Change<'p> {
     rule: &'static str,
 }
 
-/// Makes a change in the object.
-pub(crate) type Edit = Box<dyn FnOnce(&mut Value)>;
+/// An edit of the object: the path of a value, and the new value. With an index, the value is a
+/// list, and its elements are inserted there into the list at the path.
+pub(crate) type Edit = (String, Option<usize>, Value);
 
 /// All changes, in the order of the returned Pod.
 pub(super) fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
@@ -92,48 +93,35 @@ pub(super) fn edits(
     if let Some(first) = added.first() {
         let entries = added.iter().filter_map(|check| check.added.clone());
         let path = format!("spec.{}", first.list.name());
-        edits.push(insert(path, first.index, entries.collect()));
+        edits.push((path, Some(first.index), entries.collect()));
         for (_, container) in pod.at(&first.start.mounted_by) {
             let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
             let mounts = added.iter().map(|check| mount(&check.name));
-            edits.push(insert(path, usize::MAX, mounts.collect()));
+            edits.push((path, Some(usize::MAX), mounts.collect()));
         }
     }
     // The paths are those of the returned object, so the checks are inserted first.
-    for change in changes {
-        if change.to.is_string() {
-            edits.push(set(change.path, change.to));
-        }
-    }
-    for (key, annotation) in annotations {
-        edits.push(set(
-            ["metadata.annotations.", key].concat(),
-            annotation.into(),
-        ));
-    }
+    let changes = changes.into_iter().filter(|change| change.to.is_string());
+    edits.extend(changes.map(|change| (change.path, None, change.to)));
+    let annotations = annotations.into_iter();
+    edits.extend(annotations.map(|(key, annotation)| {
+        let path = ["metadata.annotations.", key].concat();
+        (path, None, annotation.into())
+    }));
     edits
 }
 
-/// Sets the value at a path.
-fn set(path: String, value: Value) -> Edit {
-    Box::new(move |object| {
-        if let Some(old) = value_at(object, &path) {
-            *old = value;
-        }
-    })
-}
-
-/// Inserts these values into the list at a path, at this index, or at the end of a shorter list.
-/// The list may be missing.
-fn insert(path: String, index: usize, values: Vec<Value>) -> Edit {
-    Box::new(move |object| match value_at(object, &path) {
-        Some(Value::Array(list)) => {
+/// Makes an edit. The list into which elements are inserted may be missing, or shorter than the
+/// index.
+pub(crate) fn apply(object: &mut Value, (path, index, value): Edit) {
+    match (value_at(object, &path), index, value) {
+        (Some(Value::Array(list)), Some(index), Value::Array(values)) => {
             let index = index.min(list.len());
             list.splice(index..index, values);
         }
-        Some(missing) => *missing = values.into(),
-        None => {}
-    })
+        (Some(old), _, value) => *old = value,
+        (None, ..) => {}
+    }
 }
 
 /// The value at a path such as `spec.containers[0].image`. Missing objects on the path are made,
@@ -142,7 +130,7 @@ fn value_at<'v>(object: &'v mut Value, path: &str) -> Option<&'v mut Value> {
     let mut steps = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
     steps.try_fold(object, |value, step| {
         if value.is_null() {
-            *value = Value::Object(serde_json::Map::new());
+            *value = Value::Object(Map::new());
         }
         match value {
             Value::Array(list) => list.get_mut(step.parse::<usize>().ok()?),

@@ -32,7 +32,7 @@ pub(super) fn use_failure<'o>(
         Class::NotFound if pod.request.operation == Operation::Template => {
             Some(What::NotFound { rejects_pods })
         }
-        _ => rejects_pods.then_some(What::Refusal(None)),
+        _ => rejects_pods.then_some(What::WrongImage { rejects_pods }),
     };
     let can_lower = failure.can_use_cached() && pod.request.operation.may_set_policies();
     let done = match action {
@@ -40,21 +40,24 @@ pub(super) fn use_failure<'o>(
         Action::UseCached => Action::Allow,
         Action::Allow | Action::Reject => action,
     };
-    entries.extend(what.map(|what| Entry {
+    let asked = image.reference.as_written();
+    let lookup = What::Lookup(asked.clone(), done, failure);
+    let Some(what) = what else {
+        return Entry::new(RULE, first, lookup, move |_, _| Sentence {
+            problem: format!("{} {}", sanitize(&asked), failure.problem()),
+            help: failure.help().to_owned(),
+            repaired: None,
+        });
+    };
+    entries.push(Entry {
         is_retryable: failure.is_retryable(),
         ..Entry::new(RULE, first, what, move |pull, image| Sentence {
             problem: format!("{}'s image {image} {}", pull.label(), failure.problem()),
             help: failure.help().to_owned(),
             repaired: None,
         })
-    }));
-    let asked = image.reference.as_written();
-    let what = What::Lookup(asked.clone(), done, failure);
-    Entry::new(RULE, first, what, move |_, _| Sentence {
-        problem: format!("{} {}", sanitize(&asked), failure.problem()),
-        help: failure.help().to_owned(),
-        repaired: None,
-    })
+    });
+    Entry::silent(RULE, first, lookup)
 }
 
 /// Lets these pulls use the image that the node has: `Always` becomes `IfNotPresent`, except where
