@@ -1,10 +1,13 @@
 //! The changes of a Pod, as the record lists them, and the functions that make them in the object.
 
+use std::slice::Iter;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::entry::{Entry, What};
-use crate::pod::{Pod, Pull, mount};
+use crate::image::PullPolicy;
+use crate::pod::{List, Pod, Pull, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
@@ -24,49 +27,58 @@ pub(super) struct Change<'p> {
 /// list, and its elements are inserted there into the list at the path.
 pub(crate) type Edit = (String, Option<usize>, Value);
 
+/// The position of a change: list, index, and image before pull policy.
+type Position = (List, usize, bool);
+
 /// All changes, in the order of the returned Pod.
 pub(super) fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
-    let spec = pod.request.kind.spec_path();
-    let mut changes = Vec::new();
     let mut checks = pod.added().iter();
-    for entry in entries {
-        let Some(pull) = pod.pulls.get(entry.pull) else {
-            continue;
-        };
-        let list = pull.list;
-        let (pull, key, from, to) = match &entry.what {
-            What::Image(image) => {
-                let from = Some(pull.written_image);
-                (pull, list.image_key(), from, Value::from(&**image))
-            }
-            What::Policy(policy) => {
-                let from = pull.written_policy.map(|policy| policy.as_str());
-                (pull, list.policy_key(), from, policy.as_str().into())
-            }
-            What::Check(_) => match checks.next() {
-                Some(check) => {
-                    let to = check.list.entry(&check.name, check.image(), check.policy);
-                    (check, "", None, to)
-                }
-                None => continue,
-            },
-            _ => continue,
-        };
-        let index = returned_index(pod, pull);
-        let change = Change {
-            path: match key {
-                "" => pull.path(spec, index),
-                key => pull.field_path(spec, index, key),
-            },
-            container: &pull.name,
-            from,
-            to,
-            rule: entry.rule,
-        };
-        changes.push(((pull.list, index, key == pull.list.policy_key()), change));
-    }
+    let changes = entries.iter();
+    let changes = changes.filter_map(|entry| change(pod, entry, &mut checks));
+    let mut changes: Vec<(Position, Change<'p>)> = changes.collect();
     changes.sort_by_key(|(position, _)| *position);
     changes.into_iter().map(|(_, change)| change).collect()
+}
+
+/// The change of an entry. None if it is a report. `checks` are the added checks.
+fn change<'p>(
+    pod: &'p Pod<'_>,
+    entry: &Entry<'_>,
+    checks: &mut Iter<'p, Pull<'_>>,
+) -> Option<(Position, Change<'p>)> {
+    let pull = match entry.what {
+        What::Check(_) => checks.next()?,
+        _ => pod.pulls.get(entry.pull)?,
+    };
+    let list = pull.list;
+    let (key, from, to) = match &entry.what {
+        What::Image(image) => {
+            let from = Some(pull.written_image);
+            (Some(list.image_key()), from, Value::from(&**image))
+        }
+        What::Policy(policy) => {
+            let from = pull.written_policy.map(PullPolicy::as_str);
+            (Some(list.policy_key()), from, policy.as_str().into())
+        }
+        What::Check(_) => {
+            let to = list.entry(&pull.name, pull.image(), pull.policy);
+            (None, None, to)
+        }
+        _ => return None,
+    };
+    let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
+    let change = Change {
+        path: match key {
+            Some(key) => pull.field_path(spec, index, key),
+            None => pull.path(spec, index),
+        },
+        container: &pull.name,
+        from,
+        to,
+        rule: entry.rule,
+    };
+    let is_policy = key == Some(list.policy_key());
+    Some(((list, index, is_policy), change))
 }
 
 /// The index of a pull in its list of the returned object. Added checks move the entries behind
