@@ -28,8 +28,8 @@ pub(crate) enum What {
     Image(String),
     /// The pull has this pull policy now.
     Policy(PullPolicy),
-    /// The pull's image has this new check: `imagecheck-1 with Always`.
-    Check(String),
+    /// The pull's image has a new check with this name and this pull policy.
+    Check(String, PullPolicy),
     /// The pull policy should be this one, and can't change.
     FixedPolicy(PullPolicy),
     /// The pull's image needs a check, and none was added.
@@ -88,7 +88,7 @@ impl<'o> Entry<'o> {
         let field = match self.what {
             What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,
             What::Image(_) => 1,
-            What::Check(_) | What::NoCheck { .. } => 2,
+            What::Check(..) | What::NoCheck { .. } => 2,
             What::Policy(_) | What::FixedPolicy(_) => 3,
         };
         (self.pull, field)

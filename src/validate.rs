@@ -77,7 +77,7 @@ fn examine(
         return Ok(None);
     }
     let entries = rules::run(&mut pod, client);
-    let answer = answer(&pod, &entries);
+    let answer = answer(&mut pod, &entries);
     keep((pod, entries));
     Ok(Some(answer))
 }

@@ -47,7 +47,7 @@ fn change<'p>(
     checks: &mut Iter<'p, Pull<'_>>,
 ) -> Option<(Position, Change<'p>)> {
     let pull = match entry.what {
-        What::Check(_) => checks.next()?,
+        What::Check(..) => checks.next()?,
         _ => pod.pulls.get(entry.pull)?,
     };
     let list = pull.list;
@@ -60,7 +60,7 @@ fn change<'p>(
             let from = pull.written_policy.map(PullPolicy::as_str);
             (Some(list.policy_key()), from, policy.as_str().into())
         }
-        What::Check(_) => {
+        What::Check(..) => {
             let to = list.entry(&pull.name, pull.image(), pull.policy);
             (None, None, to)
         }
@@ -93,33 +93,37 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
     pull.index.saturating_add(moved_by)
 }
 
-/// The edits of the object. They touch only images, pull policies, this policy's annotations, and
-/// added checks with their mounts. Only Pods are changed, so the Pod spec is at `spec`.
+/// The edits of the object that these changes and annotations make. Their paths are those of the
+/// returned object.
 pub(super) fn edits(
-    pod: &Pod<'_>,
     changes: Vec<Change<'_>>,
     annotations: Vec<(&'static str, String)>,
 ) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
-    let added = pod.added();
-    if let Some(first) = added.first() {
-        let entries = added.iter().filter_map(|check| check.added.clone());
-        let path = format!("spec.{}", first.list.name());
-        edits.push((path, Some(first.index), entries.collect()));
-        for (_, container) in pod.at(&first.start.mounted_by) {
-            let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
-            let mounts = added.iter().map(|check| mount(&check.name));
-            edits.push((path, Some(usize::MAX), mounts.collect()));
-        }
-    }
-    // The paths are those of the returned object, so the checks are inserted first.
-    let changes = changes.into_iter().filter(|change| change.to.is_string());
-    edits.extend(changes.map(|change| (change.path, None, change.to)));
-    let annotations = annotations.into_iter();
-    edits.extend(annotations.map(|(key, annotation)| {
+    let annotations = annotations.into_iter().map(|(key, annotation)| {
         let path = ["metadata.annotations.", key].concat();
         (path, None, annotation.into())
-    }));
+    });
+    let changes = changes.into_iter().filter(|change| change.to.is_string());
+    let changes = changes.map(|change| (change.path, None, change.to));
+    changes.chain(annotations).collect()
+}
+
+/// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
+/// is at `spec`.
+pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    let added = pod.added();
+    let Some(first) = added.first() else {
+        return edits;
+    };
+    let (path, index) = (format!("spec.{}", first.list.name()), first.index);
+    for (_, container) in pod.at(&first.start.mounted_by) {
+        let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
+        let mounts = added.iter().map(|check| mount(&check.name));
+        edits.push((path, Some(usize::MAX), mounts.collect()));
+    }
+    let entries = pod.pulls.iter_mut().filter_map(|pull| pull.added.take());
+    edits.push((path, Some(index), entries.collect()));
     edits
 }
 

@@ -26,7 +26,7 @@ pub(super) fn verdict(
 ) -> (Verdict, &'static str) {
     let of_pods = match (settings.mode, &entry.what) {
         _ if entry.sentence.is_none() => Verdict::Silent,
-        (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(_)) => Verdict::Repairs,
+        (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(..)) => Verdict::Repairs,
         (Mode::Warn, _)
         | (
             _,
