@@ -38,13 +38,6 @@ cron_job() {
     spec: {schedule: "0 0 1 1 *", jobTemplate: {spec}}}'
 }
 
-# refused COMMAND...: the API server refuses what the command applies, and the answer names the missing image.
-refused() {
-  run "$@"
-  [[ $status != 0 && $output == *"$IN/gone:v1 does not exist in its registry: correct its tag or repository"* ]] ||
-    { echo "$output" && false; }
-}
-
 # of_job NAME: prints the Pod of this Job.
 of_job() {
   kube get pods --selector "batch.kubernetes.io/job-name=$1" --output name | sed 's#pod/##'
