@@ -135,6 +135,16 @@ failed() {
     jq --exit-status --arg reason "$2" 'any(.status.conditions[]?; .type == "Failed" and .reason == $reason)'
 }
 
+@test "README.md's Job: its Pod waits as a whole, and its deadline ends it" {
+  image docker.io/library/busybox:1.37
+  awk '/^kubectl create --filename - <</ { inside = 1; next } /^END$/ { inside = 0 } inside' README.md | kube create --filename -
+  eventually eval '[[ -n $(of_job waits) ]]'
+  comes "$(of_job waits)" 'waits_for_image("report") and waits_for_image("upload")'
+  [[ $(kube get pods --no-headers) =~ 0/2\ +(ErrImagePull|ImagePullBackOff) ]]
+  eventually failed waits DeadlineExceeded
+  eventually eval '[[ -z $(of_job waits) ]]'
+}
+
 @test "a Job that waits for an image, ends: the descheduler evicts its Pod until backoffLimit is reached" {
   local filter places="app one app:v1 IfNotPresent, app two gone:v1 IfNotPresent"
   needs DESCHEDULER
