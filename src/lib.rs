@@ -57,16 +57,18 @@
     )
 )]
 
+#[cfg(target_family = "wasm")]
+mod allocator;
 mod answer;
-mod examination;
+mod entry;
 pub mod image;
 mod json;
 pub mod lookup;
 mod pod;
 mod request;
 mod rules;
+mod sanitize;
 pub mod settings;
-mod shown;
 pub mod validate;
 
 use kubewarden_policy_sdk::protocol_version_guest;

@@ -137,13 +137,6 @@ impl Default for Settings {
     }
 }
 
-impl Images {
-    /// Whether an image ID is refused, because it may be an image that a pattern means.
-    pub(crate) const fn refuse_image_ids(&self) -> bool {
-        !self.require_always.is_empty()
-    }
-}
-
 impl Settings {
     /// Reads the settings of a request. They were checked when this policy was loaded, so this
     /// function doesn't look for settings that contradict each other.

@@ -94,12 +94,12 @@ guard.enabled: spec.rules names no Pods
   {{- $part := `[a-z0-9*?]+(([.]|_|__|-+)[a-z0-9*?]+)*` }}
   {{- $label := `[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?` }}
   {{- $registry := printf `^(localhost|%s[.]%s)$|^(localhost|(%s[.])+%s):(0[0-9]*|[1-9*?][0-9*?]*)$` $part $part $label $label }}
-  {{- range $list := list $images.requireAlways $images.forbidAlways $images.exempt $lookups.images $lookups.skipImages }}
+  {{- range $path, $list := dict "images.requireAlways" $images.requireAlways "images.forbidAlways" $images.forbidAlways "images.exempt" $images.exempt "registry.images" $lookups.images "registry.skipImages" $lookups.skipImages }}
     {{- range $list }}
       {{- if regexMatch $registry . }}
-settings: {{ . }} names a registry and no image: write {{ . }}/*
+settings.{{ $path }}: {{ . }} names a registry and no image: write {{ . }}/*
       {{- else if regexMatch `^[0-9a-f?]{64}$` . }}
-settings: {{ . }} is the ID of an image, and matches none: write registry/repository
+settings.{{ $path }}: {{ . }} is the ID of an image, and matches none: write registry/repository
       {{- end }}
     {{- end }}
   {{- end }}

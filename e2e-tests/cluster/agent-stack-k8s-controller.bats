@@ -13,7 +13,7 @@ false unset none
 false unset agent-stack-k8s
 true unset none
 true unset agent-stack-k8s-volumes
-true unset agent-stack-k8s-volumes-without-lookups
+true unset agent-stack-k8s-volumes-off
 true Always none
 true Always agent-stack-k8s-volumes
 ROWS

@@ -72,7 +72,7 @@ tools Always jobs-init-containers,always-by-digest recommended
 agent captured none -
 agent captured agent-stack-k8s recommended
 agent captured agent-stack-k8s-volumes recommended
-agent captured agent-stack-k8s-volumes-without-lookups recommended
+agent captured agent-stack-k8s-volumes-off recommended
 ROWS
 
 # The node pulls both images, by their tags and by their digests.
@@ -154,7 +154,7 @@ job Always always-if-available - starts
 job Always always-by-digest-pin - waits
 job IfNotPresent always-by-digest-pin - waits
 job IfNotPresent always-by-digest-pin tags starts
-agent captured agent-stack-k8s-volumes-without-lookups - waits
+agent captured agent-stack-k8s-volumes-off - waits
 agent captured agent-stack-k8s-volumes - waits
 agent captured agent-stack-k8s-volumes tags starts
 ROWS

@@ -4,7 +4,7 @@ load lib
 teardown_file() { remove_presets; }
 
 @test "without lookups, images that exist: the job ends" {
-  apply agent-stack-k8s-volumes-without-lookups
+  apply agent-stack-k8s-volumes-off
   image agent:v1 app:v1 step:v1
   create with "init copy-agent agent:v1 Always, app container-0 app:v1 IfNotPresent, \
 app container-1 step:v1 IfNotPresent, app agent agent:v1 IfNotPresent" "$ends"

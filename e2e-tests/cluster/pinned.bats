@@ -1,5 +1,5 @@
-# Digests from admission, on a node: examples/always-by-digest.yaml, which also pins every tag with `lookup: Pin`. bursts.bats measures many
-# Pods at once. It needs POLICY_SERVER, whose source of images is HTTP.
+# Digests from admission, on a node: examples/always-by-digest.yaml, which with `lookup: Pin` pins every tag. bursts.bats
+# measures many Pods at once. It needs POLICY_SERVER, whose source of images is HTTP.
 load lib
 
 teardown_file() { remove_presets; }

@@ -13,7 +13,7 @@ def variants:
   variant("jobs"; "init-containers"; .settings |= (.registry.lookup = "Off" | .imageChecks += {
     type: "InitContainer", insertAfter: ["copy-tools"],
     template: {command: ["/tools/busybox", "true"], volumeMounts: [{name: "tools", mountPath: "/tools", readOnly: true}]}})),
-  variant("agent-stack-k8s-volumes"; "without-lookups";
+  variant("agent-stack-k8s-volumes"; "off";
     .settings.registry.lookup = "Off" | .failurePolicy = "Fail" | del(.policyServer)),
   variant("always-by-digest"; "pin"; .settings.registry.lookup = "Pin"),
   variant("always-by-digest"; "use-cached"; .settings.registry.onUnavailable = "UseCached"),

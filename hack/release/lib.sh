@@ -18,6 +18,7 @@ before_end='<!-- end: before the first release -->'
 
 # What stands before the version of this policy in texts, as an extended regular expression.
 names_version="policies/${module##*/}:v|${chart##*/}-|charts/${chart##*/}:|${chart##*/} --version |refs/tags/v|/${module##*/}/v|--branch v|targetRevision: |ref: \\{tag: |^ *[a-z.]*(tag: v|policy\\.version: )"
+names_version+='|`module\.tag` \| `v'
 
 # The files with texts for users.
 texts=(README.md COMPARE.md .github/SECURITY.md metadata.yml questions-ui.yml artifacthub-pkg.yml chart docs examples site/index.html site/src)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::change::Change;
+use super::changes::Change;
 use super::json_list::{LIST_MAX, joined, to_json};
 use crate::request::Metadata;
 

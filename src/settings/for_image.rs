@@ -17,6 +17,8 @@ pub(crate) struct ForImage<'s> {
     pub(crate) forbid_always: Option<&'s Pattern>,
     /// Whether the image is looked up.
     pub(crate) is_looked_up: bool,
+    /// Whether it is an image ID, which may be an image that `images.requireAlways` means.
+    pub(crate) is_refused: bool,
 }
 
 impl Settings {
@@ -28,6 +30,7 @@ impl Settings {
             is_exempt: first(&images.exempt, &names).is_some(),
             require_always: first(&images.require_always, &names),
             forbid_always: first(&images.forbid_always, &names),
+            is_refused: image.is_image_id() && !images.require_always.is_empty(),
             // No registry has an image ID.
             is_looked_up: registry.lookup != Lookup::Off
                 && !image.is_image_id()

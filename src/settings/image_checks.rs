@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{NamePattern, value};
-use crate::json::{self, WrongField};
-use crate::pod::List;
+use crate::json::{self, InvalidMember};
 
 /// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
 /// number follows the prefix.
@@ -136,16 +135,6 @@ pub enum Form {
     ImageVolume,
 }
 
-impl Form {
-    /// The list that gets the added checks.
-    pub(crate) const fn list(self) -> List {
-        match self {
-            Self::InitContainer => List::InitContainers,
-            Self::ImageVolume => List::Volumes,
-        }
-    }
-}
-
 /// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required.
 /// Probes, `lifecycle` and restart rules are errors, because the API server would reject the Pod.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -204,8 +193,10 @@ impl TryFrom<Value> for Template {
     fn try_from(fields: Value) -> Result<Self, String> {
         match json::container(&fields) {
             Ok(container) => Ok(Self(Box::new(container))),
-            Err(WrongField { path, .. }) if path.is_empty() => Err("must be an object".to_owned()),
-            Err(WrongField { path, problem }) => Err(format!(".{path}: {problem}")),
+            Err(InvalidMember { path, .. }) if path.is_empty() => {
+                Err("must be an object".to_owned())
+            }
+            Err(InvalidMember { path, problem }) => Err(format!(".{path}: {problem}")),
         }
     }
 }

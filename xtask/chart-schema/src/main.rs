@@ -1,6 +1,6 @@
 //! The JSON Schema of the Helm chart's values, for `make chart`: `chart/values.schema.json` with
 //! the schema of `settings`. It is the schema of a part of the settings, because the chart lays
-//! this value over the settings of an example: no key of an object is required, and `null` takes a
+//! this value over the settings of a preset: no key of an object is required, and `null` takes a
 //! key out.
 
 use consistent_pull_policy::settings::{Settings, Template};
