@@ -39,6 +39,16 @@ teardown_file() {
     "$(gojq --compact-output '.annotations | del(.["io.kubewarden.kwctl"])' <<<"$manifest")"
 }
 
+@test "an annotated module is not annotated again, as kwctl refuses from 1.37 on; --force replaces its metadata" {
+  annotate() { "$XTASK" annotate --metadata-path metadata.yml --usage-path metadata.yml --output-path "$BATS_TEST_TMPDIR/$@"; }
+  run annotate twice.wasm "$POLICY"
+  same "exit code" 1 "$status"
+  [[ $output == *"annotated already"* && ! -e $BATS_TEST_TMPDIR/twice.wasm ]] || fail "$output"
+  annotate once.wasm policy.wasm
+  annotate replaced.wasm --force "$POLICY"
+  cmp "$BATS_TEST_TMPDIR/once.wasm" "$BATS_TEST_TMPDIR/replaced.wasm"
+}
+
 @test "a file that is no policy is not pushed" {
   for module in policy.wasm metadata.yml; do
     run "$XTASK" push "$module" "registry://$REGISTRY/policies/plain:v1"
