@@ -65,11 +65,13 @@ setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debia
 	@hack/setup.sh cargo components packages helm zizmor site browser
 
 .PHONY: policy.wasm
-policy.wasm: xtask ## Build the module
-	@"$(XTASK)" build
+policy.wasm: setup-cargo ## Build the module
+	@hack/build.sh
 
 .PHONY: annotated-policy.wasm
-annotated-policy.wasm: policy.wasm ## Build the module and add metadata.yml and README.md to it
+annotated-policy.wasm: setup-cargo ## Build the module and add metadata.yml and README.md to it
+	@hack/build.sh & module=$$!; \
+		$(MAKE) --no-print-directory xtask "LINTED=$(LINTED)"; tools=$$?; wait $$module && exit $$tools
 	@hack/absolute-links.sh "v$(VERSION)" <README.md >"$(TARGET_DIR)/README.md"
 	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path "$(TARGET_DIR)/README.md" --output-path $@ policy.wasm
 
@@ -98,8 +100,8 @@ unit-tests: setup-cargo ## All tests in Rust: this policy, its rows and promises
 
 # The module is built while the tests are compiled and run, because neither of the two always uses all cores.
 .PHONY: tests-and-module
-tests-and-module: xtask
-	@"$(XTASK)" build & module=$$!; \
+tests-and-module: setup-cargo
+	@hack/build.sh & module=$$!; \
 		$(MAKE) --no-print-directory unit-tests "LINTED=$(LINTED)"; tests=$$?; wait $$module && exit $$tests
 
 # The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the
@@ -133,7 +135,7 @@ CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(AGENT_STACK_K8S)),,%/agent-stack-k8s-controller.bats),$(wildcard e2e-tests/cluster/*.bats))
 
 .PHONY: cluster-tests
-cluster-tests: setup-packages setup-helm setup-site annotated-policy.wasm survey-module chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
+cluster-tests: setup-packages setup-helm annotated-policy.wasm chart ## Test in the cluster of kubectl's context, with REGISTRY=host:port
 	bats $(or $(FILES),$(CLUSTER_TESTS))
 
 # The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods

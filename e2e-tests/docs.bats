@@ -184,3 +184,21 @@ stubs() {
   same spec "$(gojq --yaml-input --compact-output .spec <<<"$after")" "$(gojq --yaml-input --compact-output '.spec
     | .containers[0].imagePullPolicy = "IfNotPresent" | .initContainers[0].imagePullPolicy = "Always"' <<<"$before")"
 }
+
+@test "README.md: the preset jobs refuses the Job with the sentence of the page" {
+  local shown
+  jq --null-input '{uid: "1", kind: {group: "batch", version: "v1", kind: "Job"}, operation: "CREATE", userInfo: {}, object: {
+    apiVersion: "batch/v1", kind: "Job", spec: {template: {spec: {restartPolicy: "Never",
+      containers: [{name: "refused", image: "docker.io/library/busybox:no-such-tag"}]}}}}}' >"$BATS_TEST_TMPDIR/request.json"
+  cat >"$BATS_TEST_TMPDIR/registry.yml" <<'YAML'
+- type: Exchange
+  request: |
+    !OciManifestDigest
+    image: docker.io/library/busybox:no-such-tag
+  response: {type: Error, message: "Registry error: url x, envelope: OCI API errors: [OCI API error: manifest unknown]"}
+YAML
+  "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/registry.yml" \
+    --settings-json "$(gojq --yaml-input 'select(.kind == "ClusterAdmissionPolicy").spec.settings' examples/jobs.yaml)" "$POLICY" >"$BATS_TEST_TMPDIR/answer.json"
+  shown=$(block README.md '^The API server refuses this Job' text)
+  same sentence "$(jq --raw-output .status.message "$BATS_TEST_TMPDIR/answer.json")" "${shown##*denied the request: }"
+}

@@ -74,7 +74,7 @@ pinned() {
     unavailable FAULTY/nowhere/app:1         gets no usable answer
     denied      FAULTY/400/app:1             for a reason
     denied      FAULTY/410/app:1             for a reason
-    denied      FAULTY/412/app:1             for a reason
+    denied      FAULTY/412/app:1             because of a scan
     denied      FAULTY/451/app:1             for a reason
     unavailable [::1]:PORT/works/app:1       can't read its name
     unavailable FAULTY/loop/app:1            gets no usable answer

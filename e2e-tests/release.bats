@@ -113,8 +113,11 @@ esac
 SH
   program kwctl <<'SH'
 case $1 in
-  # Each version has other bytes: a section with the digest of its metadata. (kwctl would compile each module.)
-  annotate) { cat "$ROOT/annotated-policy.wasm" && printf '\0\12\3tag%.6s' "$(sha256sum "$3")"; } >"$7" ;;
+  annotate)
+    # From 1.37 on kwctl refuses a module that is annotated already.
+    ! grep --quiet --text io.kubewarden.metadata "$8" || exit 1
+    # Each version has other bytes: a section with the digest of its metadata. (kwctl would compile each module.)
+    { cat "$ROOT/annotated-policy.wasm" && printf '\0\12\3tag%.6s' "$(sha256sum "$3")"; } >"$7" ;;
   --version) echo 'kwctl 0' ;;
   push) granted packages=write; granted login && "$HOST" "$@" && echo "push $3" >>"$STATE/events" ;;
   pull)
@@ -160,12 +163,11 @@ SH
 echo "sha256:$("$SKOPEO" inspect --raw --tls-verify=false "docker://$1" | sha256sum | cut -d ' ' -f 1)"
 SH
   # The compilers: each program that is built is a text.
-  program xtask <<'SH'
-cp "$ROOT/policy.wasm" .
-SH
   program rustup </dev/null
   program cargo <<'SH'
 case "$*" in
+  fetch*) ;;
+  build*) folder=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release; mkdir -p "$folder" && cp "$ROOT/policy.wasm" "$folder/consistent_pull_policy.wasm" ;;
   *" build "*) folder=${CARGO_TARGET_DIR:-target}/$(sed 's/.*--target \([^ ]*\).*/\1/' <<<"$*")/release; mkdir -p "$folder" && echo program >"$folder/kubectl-consistent_pull_policy" ;;
   *" chart-schema") "${HOST%/*}/chart-schema" ;;
   sbom*) echo '{"packages": [], "relationships": []}' ;;
@@ -252,7 +254,7 @@ run_step() {
   *)
     mapfile -t variables < <(gojq --raw-output '.env // {} | to_entries[] | "\(.key)=\(.value)"' <<<"$step")
     in_copy env "${variables[@]}" GITHUB_OUTPUT="$STATE/steps.$(gojq --raw-output '.id // "none"' <<<"$step")" \
-      XTASK="$BIN/xtask" bash -e -o pipefail -c "$(gojq --raw-output .run <<<"$step")" || return
+      bash -e -o pipefail -c "$(gojq --raw-output .run <<<"$step")" || return
     [[ $name != *'Artifact Hub' ]] || echo artifacthub >>"$STATE/events"
     ;;
   esac
@@ -429,7 +431,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   # The program that has annotated the tests' module, not the one that stands in for it.
   BIN=$BATS_TEST_TMPDIR/bin
   mkdir "$BIN" && ln -s "$(command -v "$KWCTL")" "$BIN/kwctl"
-  in_copy env CARGO_MANIFEST_DIR="$clone/xtask" CARGO_TARGET_DIR="${HOST%/xtask/xtask}" XTASK="$HOST" hack/release/build.sh
+  in_copy env CARGO_TARGET_DIR="${HOST%/xtask/xtask}" hack/release/build.sh
   cd "$clone"
   sha256sum --check SHA256SUMS
   cmp annotated-policy.wasm "$ROOT/annotated-policy.wasm"

@@ -2,20 +2,22 @@
 //! object.
 
 mod audit_annotations;
-mod change;
-mod edit;
+mod changes;
 mod json_list;
 mod pod_annotations;
 mod sentences;
+mod verdict;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-use self::change::changes;
-pub(crate) use self::edit::{Edit, apply};
-use self::sentences::Warnings;
-use crate::examination::{Effect, Examination, Finding, Place};
+pub(crate) use self::changes::{Edit, apply};
+use self::changes::{changes, edits, insertions};
+use self::sentences::{message, warnings};
+use self::verdict::{Verdict, verdict};
+use crate::entry::Entry;
+use crate::pod::Pod;
 use crate::request::Operation;
-use crate::settings::{Mode, PodTemplates, Settings};
+use crate::settings::Mode;
 
 /// The status code of a rejection if trying again may help, and of every rejected UPDATE: `kubectl
 /// apply --force` and Flux's `force` answer 422 there by deleting the object.
@@ -50,110 +52,51 @@ impl Rejection {
     }
 }
 
-const fn code(creates: bool, is_momentary: bool) -> u16 {
-    if creates && !is_momentary {
+const fn code(creates: bool, is_retryable: bool) -> u16 {
+    if creates && !is_retryable {
         UNPROCESSABLE_ENTITY
     } else {
         BAD_REQUEST
     }
 }
 
-/// A finding, with its place and what happens with it.
-struct Judged<'e, 'o> {
-    finding: &'e Finding<'o>,
-    place: &'e Place<'o>,
-    outcome: Outcome,
-    /// How its sentence begins in a pod template: what would become of the Pods.
-    of_pods: &'static str,
-}
-
-/// What happens with a finding.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Rejects,
-    Warns,
-    Repairs,
-}
-
-impl<'e, 'o> Judged<'e, 'o> {
-    fn new(finding: &'e Finding<'o>, place: &'e Place<'o>, examination: &Examination<'_>) -> Self {
-        let Settings {
-            mode,
-            pod_templates,
-            ..
-        } = *examination.settings;
-        let is_template = examination.request.operation == Operation::Template;
-        let in_pods = match (finding.effect, mode) {
-            (Effect::Repairable, Mode::Fix) => Outcome::Repairs,
-            (Effect::OnlyWarning, _) | (_, Mode::Warn) => Outcome::Warns,
-            (Effect::NotFound { rejects_pods }, _) if !rejects_pods => Outcome::Warns,
-            _ => Outcome::Rejects,
-        };
-        let of_pods = match (in_pods, finding.effect) {
-            _ if !is_template => "",
-            (Outcome::Rejects, _) => "its Pods would be rejected: ",
-            (Outcome::Warns, Effect::NotFound { .. }) => "its Pods would wait: ",
-            _ => "",
-        };
-        let outcome = match (mode, pod_templates) {
-            _ if of_pods.is_empty() => in_pods,
-            (Mode::Fix | Mode::Reject, PodTemplates::Reject) => Outcome::Rejects,
-            _ => Outcome::Warns,
-        };
-        Self {
-            finding,
-            place,
-            outcome,
-            of_pods,
-        }
-    }
-}
-
-/// The answer to an examined request, without the changed object, and the edits of this object.
-pub(crate) fn answer(examination: &Examination<'_>) -> (ValidationResponse, Vec<Edit>) {
-    let findings = findings(examination);
-    let rejecting = || {
-        findings
-            .iter()
-            .filter(|judged| judged.outcome == Outcome::Rejects)
-    };
-    let is_rejected = rejecting().next().is_some();
-    let is_momentary = rejecting().all(|judged| judged.finding.reason.is_momentary());
-    let is_pod = examination.request.operation != Operation::Template;
-    let is_repaired = examination.settings.mode == Mode::Fix && !is_rejected && is_pod;
+/// The answer about an examined Pod, without the changed object, and the edits of this object.
+pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+    let (settings, operation) = (pod.settings, pod.request.operation);
+    let rejects = |entry: &&Entry<'_>| verdict(entry, settings, operation).0 == Verdict::Rejects;
+    let mut rejecting = entries.iter().filter(rejects).peekable();
+    let is_rejected = rejecting.peek().is_some();
+    let is_retryable = rejecting.all(|entry| entry.is_retryable);
+    let is_pod = operation != Operation::Template;
+    let is_repaired = settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired {
-        changes(examination)
+        changes(pod, entries)
     } else {
         Vec::new()
     };
-    let warnings = Warnings::of(examination, &findings, is_repaired);
-    let annotations = audit_annotations::annotations(examination, &findings, &changes);
-    let edits = if is_repaired {
-        edit::edits(examination, &changes, &warnings.unrepaired)
+    let warnings = warnings(pod, entries, is_repaired);
+    let audit_annotations = audit_annotations::annotations(pod, entries, &changes);
+    // At UPDATE no annotation is written, because it would be one more change of the Pod.
+    let annotations = if is_repaired && pod.request.creates {
+        pod_annotations::annotations(&changes, &warnings.unrepaired, &pod.metadata)
     } else {
         Vec::new()
     };
     let response = ValidationResponse {
         accepted: !is_rejected,
-        code: is_rejected.then(|| code(examination.request.creates, is_momentary)),
-        message: is_rejected.then(|| sentences::message(&findings)),
+        code: is_rejected.then(|| code(pod.request.creates, is_retryable)),
+        message: is_rejected.then(|| message(pod, entries)),
         mutated_object: None,
         warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
-        audit_annotations: (!annotations.is_empty()).then_some(annotations),
+        audit_annotations: (!audit_annotations.is_empty()).then_some(audit_annotations),
     };
+    let changed = edits(changes, annotations);
+    let mut edits = if is_repaired {
+        // Before the changes, whose paths are those of the returned object.
+        insertions(pod)
+    } else {
+        Vec::new()
+    };
+    edits.extend(changed);
     (response, edits)
-}
-
-/// The findings that count, in the order of the Pod.
-fn findings<'e, 'o>(examination: &'e Examination<'o>) -> Vec<Judged<'e, 'o>> {
-    let mut judged = Vec::new();
-    for finding in &examination.findings.0 {
-        if let Some(place) = examination.places.get(finding.place)
-            && finding.counts(place)
-        {
-            judged.push(Judged::new(finding, place, examination));
-        }
-    }
-    judged.sort_by_key(|judged| (judged.finding.place, &judged.finding.subject));
-    judged
 }

@@ -1,4 +1,4 @@
-//! Typed access to a tree of JSON values. A value of a wrong type is named by its path.
+//! Reads typed values from a tree of JSON values, and names a value of a wrong type by its path.
 
 use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A value that is not as it has to be. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wrong<'v> {
+pub(crate) struct InvalidField<'v> {
     /// The value. If a member is missing, the object.
     value: &'v Value,
     problem: Problem,
@@ -16,14 +16,14 @@ pub(crate) struct Wrong<'v> {
 enum Problem {
     /// The value must be this, e.g. `a list`.
     MustBe(&'static str),
-    /// The object lacks this member.
-    Lacks(&'static str),
+    /// This member is missing.
+    Missing(&'static str),
 }
 
-impl<'v> Wrong<'v> {
-    /// An object that lacks a member.
-    pub(crate) const fn lacks(object: &'v Value, key: &'static str) -> Self {
-        let problem = Problem::Lacks(key);
+impl<'v> InvalidField<'v> {
+    /// A member that is missing.
+    pub(crate) const fn missing(object: &'v Value, key: &'static str) -> Self {
+        let problem = Problem::Missing(key);
         Self {
             value: object,
             problem,
@@ -43,7 +43,7 @@ impl<'v> Wrong<'v> {
         add_path(root, self.value, &mut path);
         let sentence = match self.problem {
             Problem::MustBe(expected) => format!("{path} must be {expected}"),
-            Problem::Lacks(key) => format!("{path}.{key} is missing"),
+            Problem::Missing(key) => format!("{path}.{key} is missing"),
         };
         sentence.trim_start_matches("object.").to_owned()
     }
@@ -76,10 +76,13 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 ///
 /// # Errors
 /// `object` is no object.
-pub(crate) fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Wrong<'v>> {
+pub(crate) fn member<'v>(
+    object: &'v Value,
+    key: &str,
+) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
-        .ok_or(Wrong::must_be(object, "an object"))?;
+        .ok_or(InvalidField::must_be(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
@@ -92,18 +95,23 @@ pub(crate) fn typed<'v, T>(
     key: &str,
     expected: &'static str,
     read: impl Fn(&'v Value) -> Option<T>,
-) -> Result<Option<T>, Wrong<'v>> {
+) -> Result<Option<T>, InvalidField<'v>> {
     let Some(value) = member(object, key)? else {
         return Ok(None);
     };
-    read(value).map(Some).ok_or(Wrong::must_be(value, expected))
+    read(value)
+        .map(Some)
+        .ok_or(InvalidField::must_be(value, expected))
 }
 
 /// A member that is a string. None if it is missing or `null`.
 ///
 /// # Errors
 /// `object` is no object, or the member is no string.
-pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, Wrong<'v>> {
+pub(crate) fn string<'v>(
+    object: &'v Value,
+    key: &str,
+) -> Result<Option<&'v str>, InvalidField<'v>> {
     typed(object, key, "a string", Value::as_str)
 }
 
@@ -111,7 +119,7 @@ pub(crate) fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>
 ///
 /// # Errors
 /// `object` is no object, or the member is no boolean.
-pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, Wrong<'v>> {
+pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, InvalidField<'v>> {
     typed(object, key, "a boolean", Value::as_bool)
 }
 
@@ -119,7 +127,7 @@ pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, 
 ///
 /// # Errors
 /// `object` is no object, or the member is no list.
-pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], Wrong<'v>> {
+pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], InvalidField<'v>> {
     let list = typed(object, key, "a list", Value::as_array)?;
     Ok(list.map_or(&[], Vec::as_slice))
 }
@@ -138,7 +146,7 @@ pub(crate) fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
 
 /// A field that Kubernetes' type for containers can't hold.
 #[derive(Debug)]
-pub(crate) struct WrongField {
+pub(crate) struct InvalidMember {
     /// The path of the field, e.g. `volumeMounts[0].name`.
     pub(crate) path: String,
     /// What is wrong. It may show the value.
@@ -149,18 +157,18 @@ pub(crate) struct WrongField {
 ///
 /// # Errors
 /// The first field that has another type, or that the type doesn't know.
-pub(crate) fn container(fields: &Value) -> Result<Container, WrongField> {
+pub(crate) fn container(fields: &Value) -> Result<Container, InvalidMember> {
     let mut unknown = None;
     let mut ignore = |path: serde_ignored::Path<'_>| {
         unknown.get_or_insert_with(|| path_of(&path));
     };
     let source = serde_ignored::Deserializer::new(fields, &mut ignore);
-    let container = serde_path_to_error::deserialize(source).map_err(|error| WrongField {
+    let container = serde_path_to_error::deserialize(source).map_err(|error| InvalidMember {
         path: error.path().to_string().trim_start_matches('.').to_owned(),
         problem: error.inner().to_string(),
     })?;
     match unknown {
-        Some(path) => Err(WrongField {
+        Some(path) => Err(InvalidMember {
             path,
             problem: "a container has no such field".to_owned(),
         }),

@@ -23,7 +23,7 @@ const EMPTY_IN_THE_FORM: &str = "imageChecks.namePrefixes";
 fn table_rows(markdown: &str) -> Vec<Vec<&str>> {
     markdown
         .lines()
-        .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'))
+        .filter(|line| line.contains(" | "))
         .map(|row| row.split('|').map(str::trim).collect())
         .collect()
 }

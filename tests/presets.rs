@@ -91,46 +91,26 @@ fn registers(policy: &AdmissionPolicy, resource: &str, operation: &str) -> bool 
     })
 }
 
+/// With the setting that a comment suggests, too. A preset that adds no checks doesn't rely on a
+/// default.
 #[test]
 fn each_preset_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() {
-    for preset in presets() {
-        let settings = preset.settings();
-        assert_eq!(
-            settings_problems(&settings.to_string()),
-            None,
-            "{}",
-            preset.name
-        );
-        let fixes = settings["mode"] == "Fix";
-        assert_eq!(preset.spec()["mutating"] == true, fixes, "{}", preset.name);
+    let mut suggestions = 0;
+    for Preset {
+        name, text, policy, ..
+    } in presets()
+    {
+        let settings = policy.settings();
+        assert_eq!(policy.is_mutating(), settings["mode"] == "Fix", "{name}");
+        assert!(settings["imageChecks"]["onMissing"].is_string(), "{name}");
+        let suggested = text.replace("# forbidAlways:", "forbidAlways:");
+        suggestions += usize::from(suggested != text);
+        for manifest in [documents(&text), documents(&suggested)] {
+            let settings = manifest[0]["spec"]["settings"].to_string();
+            assert_eq!(settings_problems(&settings), None, "{name}");
+        }
     }
-}
-
-/// A comment such as `# forbidAlways: […]` is a setting that a user can turn on.
-#[test]
-fn the_suggested_settings_are_valid() {
-    let mut count = 0;
-    for preset in presets() {
-        let is_setting = |line: &str| line.starts_with("# ") && line.contains(": [");
-        let lines = preset.text.lines().map(|line| {
-            let indent = line.len() - line.trim_start().len();
-            if indent > 3 && is_setting(line.trim_start()) {
-                count += 1;
-                line.replacen("# ", "", 1)
-            } else {
-                line.to_owned()
-            }
-        });
-        let text = lines.collect::<Vec<_>>().join("\n");
-        let settings = documents(&text).remove(0)["spec"]["settings"].take();
-        assert_eq!(
-            settings_problems(&settings.to_string()),
-            None,
-            "{}",
-            preset.name
-        );
-    }
-    assert_eq!(count, 2);
+    assert_eq!(suggestions, 2);
 }
 
 /// The header says what a reader asks before installing a preset, and which cluster test installs
@@ -265,15 +245,6 @@ fn no_preset_makes_an_incident_larger() {
             [spec["policyServer"].clone()],
             "{name}: lookups hold up the other policies of a policy server"
         );
-    }
-}
-
-/// A preset that adds no checks doesn't rely on a default.
-#[test]
-fn each_preset_writes_what_happens_on_a_missing_check() {
-    for preset in presets() {
-        let on_missing = &preset.settings()["imageChecks"]["onMissing"];
-        assert!(on_missing.is_string(), "{}", preset.name);
     }
 }
 

@@ -38,13 +38,6 @@ cron_job() {
     spec: {schedule: "0 0 1 1 *", jobTemplate: {spec}}}'
 }
 
-# refused COMMAND...: the API server refuses what the command applies, and the answer names the missing image.
-refused() {
-  run "$@"
-  [[ $status != 0 && $output == *"$IN/gone:v1 does not exist in its registry: correct its tag or repository"* ]] ||
-    { echo "$output" && false; }
-}
-
 # of_job NAME: prints the Pod of this Job.
 of_job() {
   kube get pods --selector "batch.kubernetes.io/job-name=$1" --output name | sed 's#pod/##'
@@ -140,6 +133,16 @@ deschedule() {
 failed() {
   kube get job "$1" --output json |
     jq --exit-status --arg reason "$2" 'any(.status.conditions[]?; .type == "Failed" and .reason == $reason)'
+}
+
+@test "README.md's Job: its Pod waits as a whole, and its deadline ends it" {
+  image docker.io/library/busybox:1.37
+  awk '/^kubectl create --filename - <</ { inside = 1; next } /^END$/ { inside = 0 } inside' README.md | kube create --filename -
+  eventually eval '[[ -n $(of_job waits) ]]'
+  comes "$(of_job waits)" 'waits_for_image("report") and waits_for_image("upload")'
+  [[ $(kube get pods --no-headers) =~ 0/2\ +(ErrImagePull|ImagePullBackOff) ]]
+  eventually failed waits DeadlineExceeded
+  eventually eval '[[ -z $(of_job waits) ]]'
 }
 
 @test "a Job that waits for an image, ends: the descheduler evicts its Pod until backoffLimit is reached" {

@@ -149,6 +149,13 @@ create() {
   output=$(manifest "$@" | kube create --filename - 2>&1) || { echo "$output" && false; }
 }
 
+# refused COMMAND...: the API server refuses what the command creates, and the answer names the missing image gone:v1.
+refused() {
+  run "$@"
+  [[ $status != 0 && $output == *"$IN/gone:v1 does not exist in its registry: correct its tag or repository"* ]] ||
+    { echo "$output" && false; }
+}
+
 # resume POD: ends the init container "stop".
 resume() {
   kube exec "$1" --container stop -- /bin/busybox touch /workspace/resumed

@@ -2,8 +2,7 @@
 # The Pods of miniature.bats. `miniature.py make REPOSITORY FOLDER <SAMPLE` reads the lines of the example cluster-sample of
 # the promises. It pushes the images that the registry has in each line's world, and writes into FOLDER the images that
 # the node has (node.tar), the Pods (pods.json) and what has to start and to wait (expected.json).
-# `miniature.py compare FOLDER <PODS` compares this with the statuses of `kubectl get pods --output json`, as
-# page-incidents.bats does with what the page says.
+# `miniature.py compare FOLDER <PODS` compares this with the statuses of `kubectl get pods --output json`.
 #
 # The Pod number 7 has images of its own, REPOSITORY:7-x for the sample's image x.
 import hashlib, http.client, io, json, os, sys, tarfile

@@ -35,12 +35,6 @@ places() {
     | [.initContainers[]?, .containers[], (.volumes[]? | select(.image)) | [.name, .image, .imagePullPolicy]]'
 }
 
-# refused COMMAND...: the API server refuses the object, and the answer names the missing image.
-refused() {
-  run "$@"
-  [[ $status != 0 && $output == *"denied the request: "*"$IN/gone:v1 does not exist in its registry"* ]] || { echo "$output" && false; }
-}
-
 @test "each controller's object: untouched if its tags exist, and refused with a sentence that names the image if not" {
   local name
   image app:v1

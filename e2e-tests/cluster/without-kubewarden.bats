@@ -3,7 +3,10 @@ load lib
 
 policy=examples/beside/without-kubewarden.yaml
 
-setup_file() { kubectl apply --filename "$policy"; }
+setup_file() {
+  kubectl get mutatingadmissionpolicies >/dev/null 2>&1 || skip "this cluster has no MutatingAdmissionPolicy: it needs Kubernetes 1.36"
+  kubectl apply --filename "$policy"
+}
 teardown_file() { kubectl delete --ignore-not-found --filename "$policy"; }
 
 # mutated NAME: prints the containers of a captured Pod, as the API server would store them.

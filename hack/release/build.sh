@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-${XTASK:-cargo --locked xtask} build
+hack/build.sh
 
 elsewhere=$(mktemp -d)
 trap 'rm -rf "$elsewhere"' EXIT
@@ -17,10 +17,7 @@ git ls-files -z | xargs -0 cp --parents -t "$elsewhere/source"
 for part in cache index src; do
   ln -s "$(realpath "${CARGO_HOME:-$HOME/.cargo}")/registry/$part" "$elsewhere/cargo/registry/$part"
 done
-# CARGO_MANIFEST_DIR has the value that `cargo xtask` would set. xtask finds the source there.
-xtask=$(realpath "${XTASK:-${CARGO_TARGET_DIR:-target}/xtask/xtask}")
-(cd "$elsewhere/source" && CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target \
-  CARGO_MANIFEST_DIR=$elsewhere/source/xtask "$xtask" build)
+CARGO_HOME=$elsewhere/cargo CARGO_TARGET_DIR=$elsewhere/target "$elsewhere/source/hack/build.sh"
 cmp policy.wasm "$elsewhere/source/policy.wasm"
 
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)

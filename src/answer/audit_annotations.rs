@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Judged;
-use super::change::Change;
+use super::changes::Change;
 use super::json_list::{LIST_MAX, joined, to_json};
-use crate::examination::{Entry, Examination, Rule, Subject};
-use crate::shown::shown;
+use crate::entry::{Entry, What};
+use crate::pod::{Pod, Pull};
+use crate::sanitize::sanitize;
 
 /// The audit annotations. One without entries is left out.
 pub(super) fn annotations(
-    examination: &Examination<'_>,
-    findings: &[Judged<'_, '_>],
+    pod: &Pod<'_>,
+    entries: &[Entry<'_>],
     changes: &[Change<'_>],
 ) -> HashMap<String, String> {
     let mut annotations = HashMap::new();
@@ -25,56 +25,61 @@ pub(super) fn annotations(
             annotations.extend(list.map(|list| (key.to_owned(), list)));
         }
     };
-    let mut of_findings = findings
-        .iter()
-        .map(|judged| to_json(&FindingEntry::of(examination, judged)));
+    let findings = entries.iter().filter(|entry| entry.is_finding());
+    let mut findings: Vec<_> = findings.collect();
+    findings.sort_by_key(|entry| entry.position());
+    let mut of_findings = findings.iter().filter_map(|entry| {
+        let pull = pod.pulls.get(entry.pull)?;
+        Some(to_json(&Finding::of(pod, pull, entry)))
+    });
     add("findings", findings.len(), &mut of_findings);
     add("changes", changes.len(), &mut changes.iter().map(to_json));
-    let lookups = &examination.failed_lookups;
-    let mut of_lookups = lookups.iter().map(|(image, action, failure)| {
-        json!({"image": shown(image), "failure": failure.class(), "action": action}).to_string()
+    let lookups = entries.iter().filter_map(|entry| match &entry.what {
+        What::Lookup(image, action, failure) => Some((image, action, failure.class())),
+        _ => None,
     });
-    add("lookups", lookups.len(), &mut of_lookups);
+    let count = lookups.clone().count();
+    let mut of_lookups = lookups.map(|(image, action, class)| {
+        json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
+    });
+    add("lookups", count, &mut of_lookups);
     annotations
 }
 
 /// An entry of `findings`.
 #[derive(Serialize)]
-struct FindingEntry<'f> {
-    rule: Rule,
+struct Finding<'e> {
+    rule: &'static str,
     path: String,
-    container: Cow<'f, str>,
-    image: Cow<'f, str>,
-    found: Option<Cow<'f, str>>,
-    expected: Option<Cow<'f, str>>,
+    container: Cow<'e, str>,
+    image: Cow<'e, str>,
+    found: Option<Cow<'e, str>>,
+    expected: Option<Cow<'e, str>>,
 }
 
-impl<'f> FindingEntry<'f> {
-    fn of(examination: &Examination<'_>, judged: &'f Judged<'_, '_>) -> Self {
-        let (finding, place) = (judged.finding, judged.place);
-        let Entry { list, policy, .. } = place.entry;
-        let entry = place.entry.path(examination.request.kind.spec_path());
-        let policy = place.entry.sets_policy.then(|| policy.as_str().into());
-        let (field, found, expected) = match &finding.subject {
-            Subject::Image(expected) => (
-                list.image_key(),
-                Some(place.shown_image()),
-                expected.as_deref().map(shown),
-            ),
-            Subject::Check(expected) => (list.image_key(), None, Some(expected.into())),
-            Subject::PullPolicy(expected) => (
-                list.policy_key(),
-                policy,
-                expected.map(|policy| policy.as_str().into()),
-            ),
+impl<'e> Finding<'e> {
+    fn of(pod: &Pod<'_>, pull: &'e Pull<'_>, entry: &'e Entry<'_>) -> Self {
+        let (list, image) = (pull.list, sanitize(pull.written_image));
+        let (key, found, expected) = match &entry.what {
+            What::Policy(policy) | What::FixedPolicy(policy) => {
+                let found = pull.written_policy.map(|found| found.as_str().into());
+                (list.policy_key(), found, Some(policy.as_str().into()))
+            }
+            What::Check(name, policy) => {
+                let check = format!("{name} with {}", policy.as_str());
+                (list.image_key(), None, Some(check.into()))
+            }
+            What::NoCheck { .. } => (list.image_key(), None, Some("an image check".into())),
+            What::Image(to) => (list.image_key(), Some(image.clone()), Some(sanitize(to))),
+            _ => (list.image_key(), Some(image.clone()), None),
         };
         Self {
-            rule: finding.rule,
-            path: [&entry, ".", &list.path_to(field)].concat(),
-            container: shown(place.entry.name),
-            image: place.shown_image(),
+            rule: entry.rule,
+            path: pull.field_path(pod.request.kind.spec_path(), pull.index, key),
+            container: sanitize(&pull.name),
             found,
             expected,
+            image,
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
 use super::json_list::LIST_MAX;
-use super::{Judged, Outcome};
-use crate::examination::Examination;
-use crate::lookup::Class;
-use crate::request::Operation;
+use super::verdict::{Verdict, verdict};
+use crate::entry::{Entry, Sentence, What};
+use crate::pod::Pod;
+use crate::sanitize::sanitize;
 use crate::settings::Action;
-use crate::shown::shown;
 
 /// The largest number of warnings in one answer.
 const WARNINGS_MAX: usize = 10;
@@ -14,33 +13,39 @@ const WARNINGS_MAX: usize = 10;
 /// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
-/// What becomes of the Pods of a pod template, what is wrong, and what to do about it. The sentence
-/// is about the returned object, or about the one that came in.
-fn sentence(judged: &Judged<'_, '_>, is_about_returned: bool) -> String {
-    let (reason, place) = (&judged.finding.reason, judged.place);
+/// What becomes of the Pods of a pod template, what is wrong, and what to do about it.
+fn joined(prefix: &str, Sentence { problem, help, .. }: &Sentence) -> String {
+    format!("{prefix}{problem}: {help}")
+}
+
+/// The sentence about an entry: about the returned object, or about the one that came in.
+fn sentence(pod: &Pod<'_>, entry: &Entry<'_>, is_about_returned: bool) -> Option<Sentence> {
+    let pull = pod.pulls.get(entry.pull)?;
     let image = if is_about_returned {
-        shown(&place.image.now)
+        pull.image()
     } else {
-        place.shown_image()
+        pull.written_image
     };
-    let (problem, help) = (reason.problem(place, &image), reason.help(place));
-    format!("{}{problem}: {help}", judged.of_pods)
+    let write = entry.sentence.as_ref()?;
+    Some(write(pull, &sanitize(image)))
 }
 
-/// The findings, the most important first.
-fn by_importance<'f, 'e, 'o>(findings: &'f [Judged<'e, 'o>]) -> Vec<&'f Judged<'e, 'o>> {
-    let mut findings: Vec<_> = findings.iter().collect();
-    findings.sort_by_key(|judged| judged.finding.rule);
-    findings
-}
-
-/// The message of a rejection: a sentence for each finding that rejects, the most important first.
-pub(super) fn message(findings: &[Judged<'_, '_>]) -> String {
-    let mut rejecting = by_importance(findings);
-    rejecting.retain(|judged| judged.outcome == Outcome::Rejects);
-    let first = rejecting.iter().take(SENTENCES_MAX);
-    let mut sentences: Vec<String> = first.map(|judged| sentence(judged, false)).collect();
-    let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
+/// The message of a rejection: a sentence for each entry that rejects, the most important first.
+pub(super) fn message(pod: &Pod<'_>, entries: &[Entry<'_>]) -> String {
+    let mut hidden = 0_usize;
+    let mut sentences = Vec::new();
+    for entry in entries {
+        let (verdict, prefix) = verdict(entry, pod.settings, pod.request.operation);
+        if verdict != Verdict::Rejects {
+            continue;
+        }
+        if sentences.len() < SENTENCES_MAX {
+            let sentence = sentence(pod, entry, false);
+            sentences.extend(sentence.map(|sentence| joined(prefix, &sentence)));
+        } else {
+            hidden = hidden.saturating_add(1);
+        }
+    }
     if hidden > 0 {
         sentences.push(format!("and {hidden} more"));
     }
@@ -55,82 +60,58 @@ pub(super) struct Warnings {
     /// The sentences about what was found and not repaired, as far as an annotation has room for
     /// them. Empty if the Pod gets no annotation.
     pub(super) unrepaired: Vec<String>,
-    /// The number of lines that are not shown.
-    hidden: usize,
-    /// The room for `unrepaired`, in bytes.
-    room: usize,
 }
 
-impl Warnings {
-    /// A line for each finding that warns, for each repair that is worth knowing, and for
-    /// each lookup that failed. In a repaired Pod, the lines about what was not repaired describe
-    /// the returned Pod. So a second run has the same lines.
-    pub(super) fn of(
-        examination: &Examination<'_>,
-        findings: &[Judged<'_, '_>],
-        is_repaired: bool,
-    ) -> Self {
-        // Only a Pod that is created gets the annotation.
-        let room = if is_repaired && examination.request.creates {
-            LIST_MAX
+/// A line for each entry that warns, and for each repair that is worth knowing. In a repaired Pod,
+/// the lines about what was not repaired describe the returned Pod. So a second run has the same
+/// lines.
+pub(super) fn warnings(pod: &Pod<'_>, entries: &[Entry<'_>], is_repaired: bool) -> Warnings {
+    let mut warnings = Warnings::default();
+    // Only a Pod that is created gets the annotation.
+    let has_annotation = is_repaired && pod.request.creates;
+    let mut room = if has_annotation { LIST_MAX } else { 0 };
+    let mut hidden = 0_usize;
+    for entry in entries {
+        let (verdict, prefix) = verdict(entry, pod.settings, pod.request.operation);
+        let is_shown = warnings.lines.len() < WARNINGS_MAX;
+        let has_room = verdict == Verdict::Warns && room > 0;
+        let sentence = || sentence(pod, entry, is_repaired);
+        let line = match verdict {
+            // Nothing shows it, so it is not written.
+            Verdict::Warns if !is_shown && !has_room => Some(String::new()),
+            Verdict::Warns => sentence().map(|sentence| joined(prefix, &sentence)),
+            Verdict::Repairs if is_repaired => sentence().and_then(|sentence| sentence.repaired),
+            _ => None,
+        };
+        let Some(line) = line else {
+            continue;
+        };
+        if is_shown {
+            let suffix = suffix(&entry.what, is_repaired);
+            warnings.lines.push([&line, suffix].concat());
         } else {
-            0
-        };
-        let mut warnings = Self {
-            room,
-            ..Self::default()
-        };
-        for judged in by_importance(findings) {
-            let place = judged.place;
-            match judged.outcome {
-                Outcome::Warns => warnings.add(true, "", || sentence(judged, is_repaired)),
-                Outcome::Repairs if is_repaired => {
-                    if let Some(line) = judged.finding.reason.repaired(place) {
-                        warnings.add(false, "", || line);
-                    }
-                }
-                Outcome::Repairs | Outcome::Rejects => {}
-            }
+            hidden = hidden.saturating_add(1);
         }
-        let is_template = examination.request.operation == Operation::Template;
-        for (image, action, failure) in &examination.failed_lookups {
-            let is_found = failure.class() == Class::NotFound && is_template;
-            let suffix = match action {
-                // A finding tells it.
-                Action::Reject => continue,
-                _ if is_found => continue,
-                Action::Allow => " (kept as it is)",
-                Action::UseCached if is_repaired => " (a node may use the image that it has)",
-                Action::UseCached => "",
-            };
-            warnings.add(true, suffix, || {
-                format!("{} {}: {}", shown(image), failure.problem(), failure.help())
-            });
+        if has_room {
+            room = room.saturating_sub(line.len());
+            warnings.unrepaired.push(line);
         }
-        if warnings.hidden > 0 {
-            warnings.lines.pop();
-            let hidden = warnings.hidden.saturating_add(1);
-            warnings.lines.push(format!("and {hidden} more"));
-        }
-        warnings
     }
+    if hidden > 0 {
+        warnings.lines.pop();
+        let hidden = hidden.saturating_add(1);
+        warnings.lines.push(format!("and {hidden} more"));
+    }
+    warnings
+}
 
-    /// Adds a sentence. It is not made if nothing shows it.
-    fn add(&mut self, is_unrepaired: bool, suffix: &str, sentence: impl FnOnce() -> String) {
-        let is_shown = self.lines.len() < WARNINGS_MAX;
-        let has_room = is_unrepaired && self.room > 0;
-        if !is_shown {
-            self.hidden = self.hidden.saturating_add(1);
+/// What was done after a failed lookup.
+const fn suffix(what: &What, is_repaired: bool) -> &'static str {
+    match what {
+        What::Lookup(_, Action::Allow, _) => " (kept as it is)",
+        What::Lookup(_, Action::UseCached, _) if is_repaired => {
+            " (a node may use the image that it has)"
         }
-        if is_shown || has_room {
-            let sentence = sentence();
-            if is_shown {
-                self.lines.push([&sentence, suffix].concat());
-            }
-            if has_room {
-                self.room = self.room.saturating_sub(sentence.len());
-                self.unrepaired.push(sentence);
-            }
-        }
+        _ => "",
     }
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
-use super::Reference;
+use super::reference::Reference;
 use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.
@@ -216,9 +216,8 @@ fn regex() -> String {
     let name = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?";
     let glob = "[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?";
     let host = format!(r"({name}([.]{name})*|\[[0-9A-Fa-f]*:[0-9A-Fa-f:]*\])(:[0-9]+)?");
-    let host_glob = format!(
-        r"({glob}([.]{glob})*|\[[0-9a-f*?]*:[0-9a-f:*?]*\])(:(0[0-9]*|[1-9*?][0-9*?]*))?"
-    );
+    let host_glob =
+        format!(r"({glob}([.]{glob})*|\[[0-9a-f*?]*:[0-9a-f:*?]*\])(:(0[0-9]*|[1-9*?][0-9*?]*))?");
     let separator = "([.]|_|__|-+)";
     let part = format!("[a-z0-9*?]+({separator}[a-z0-9*?]+)*");
     let tag = "[A-Za-z0-9_*?][A-Za-z0-9_.*?-]{0,127}";

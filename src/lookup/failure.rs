@@ -115,7 +115,7 @@ impl Failure {
     }
 
     /// Whether the same lookup may succeed later.
-    pub(crate) const fn is_momentary(self) -> bool {
+    pub(crate) const fn is_retryable(self) -> bool {
         !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
     }
 

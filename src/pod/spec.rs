@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::List;
-use crate::json::{self, Wrong, lenient_list, lenient_string};
+use super::list::List;
+use crate::json::{self, InvalidField, lenient_list, lenient_string};
 
 /// The label of a node with the name of its operating system, and the older name of this label.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
@@ -24,7 +24,7 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(value: &'o Value) -> Result<Self, Wrong<'o>> {
+    pub(crate) fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
         let os = json::member(value, "os")?;
         Ok(Self {
             value,
@@ -39,7 +39,7 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// The value is no list.
-    pub(crate) fn entries(&self, list: List) -> Result<&'o [Value], Wrong<'o>> {
+    pub(crate) fn entries(&self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
         json::list(self.value, list.name())
     }
 

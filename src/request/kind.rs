@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{Wrong, member};
+use crate::json::{InvalidField, member};
 
 /// A kind of object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ impl Kind {
     ///
     /// # Errors
     /// A value on the path to the Pod spec is missing or is no object.
-    pub(crate) fn spec(self, object: &Value) -> Result<&Value, Wrong<'_>> {
+    pub(crate) fn spec(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
         let mut value = object;
         for key in self.spec_path().split('.') {
-            value = member(value, key)?.ok_or(Wrong::lacks(value, key))?;
+            value = member(value, key)?.ok_or(InvalidField::missing(value, key))?;
         }
         Ok(value)
     }

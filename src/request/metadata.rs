@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::json::{self, Wrong};
+use crate::json::{self, InvalidField};
 
 /// With this annotation, the kubelet marks the mirror Pods of its static Pods.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -25,7 +25,7 @@ impl<'o> Metadata<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(object: &'o Value) -> Result<Self, Wrong<'o>> {
+    pub(crate) fn read(object: &'o Value) -> Result<Self, InvalidField<'o>> {
         let Some(metadata) = json::member(object, "metadata")? else {
             return Ok(Self::default());
         };

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::kind::{Kind, Operation};
 use super::metadata::Metadata;
-use crate::json::Wrong;
+use crate::json::InvalidField;
 
 /// The group of the kubelets' users.
 const NODES_GROUP: &str = "system:nodes";
@@ -88,7 +88,7 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     /// A value of the metadata has a wrong shape.
-    pub(crate) fn template_metadata(&self) -> Result<Option<Metadata<'r>>, Wrong<'r>> {
+    pub(crate) fn template_metadata(&self) -> Result<Option<Metadata<'r>>, InvalidField<'r>> {
         let template = self.kind.template(self.object);
         template
             .filter(|template| template.is_object())

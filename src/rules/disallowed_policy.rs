@@ -1,83 +1,52 @@
 //! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies.
 
-use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
+use crate::entry::{Entry, Sentence, What};
 use crate::image::{Pattern, PullPolicy};
+use crate::pod::{Pod, Pull};
+
+const RULE: &str = "disallowed-policy";
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
-pub(super) fn replace(examination: &mut Examination<'_>) {
-    let may_set = examination.request.operation.may_set_policies();
-    for (index, place) in examination.places.iter_mut().enumerate() {
-        if !place.takes_part() {
-            continue;
-        }
-        let Some(disallowed) = disallowed(place, may_set) else {
+pub(super) fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+    let may_set = pod.request.operation.may_set_policies();
+    for (index, pull) in pod.examined_mut() {
+        let Some((setting, pattern, allowed)) = disallowed(pull) else {
             continue;
         };
-        let allowed = disallowed.allowed;
-        let effect = if may_set {
-            place.set_policy(allowed, Rule::DisallowedPolicy);
-            Effect::Repairable
+        let what = if may_set {
+            pull.policy = allowed;
+            What::Policy(allowed)
         } else {
-            Effect::NotRepairable
+            What::FixedPolicy(allowed)
         };
-        let subject = Subject::PullPolicy(Some(allowed));
-        examination
-            .findings
-            .add(index, Rule::DisallowedPolicy, subject, effect, disallowed);
+        entries.push(Entry::new(RULE, index, what, move |pull, image| {
+            let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
+            let anew = || {
+                let allowed = allowed.as_str();
+                format!("a Pod's pull policies can't change, so create it anew with {allowed}")
+            };
+            Sentence {
+                problem: format!("{pulls} but images.{setting} has {pattern}"),
+                help: if may_set { pull.advice() } else { anew() },
+                repaired: Some(format!("{} (images.{setting})", pull.now_pulls())),
+            }
+        }));
     }
 }
 
-/// The settings disallow a pull policy.
-#[derive(Debug)]
-struct Disallowed<'o> {
-    /// The setting that says so.
-    setting: &'static str,
-    /// Its first pattern that matches the image.
-    pattern: &'o Pattern,
-    /// The pull policy to set instead.
-    allowed: PullPolicy,
-    /// Whether the pull policy can be set.
-    may_set: bool,
-}
-
-/// Whether the settings disallow the pull policy of a place. `requireAlways` takes precedence over
-/// `forbidAlways`, so the one list can hold the exceptions of the other.
-fn disallowed<'o>(place: &Place<'o>, may_set: bool) -> Option<Disallowed<'o>> {
-    use PullPolicy::{Always, IfNotPresent, Never};
-    let settings = place.entry.settings;
-    let (setting, pattern, allowed) = match (
-        place.policy.now,
-        settings.require_always,
-        settings.forbid_always,
-    ) {
-        (Always, None, Some(pattern)) => ("forbidAlways", pattern, IfNotPresent),
-        (IfNotPresent | Never, Some(pattern), _) => ("requireAlways", pattern, Always),
-        _ => return None,
-    };
-    Some(Disallowed {
-        setting,
-        pattern,
-        allowed,
-        may_set,
-    })
-}
-
-impl Reason for Disallowed<'_> {
-    fn problem(&self, place: &Place<'_>, image: &str) -> String {
-        let (pulls, setting, pattern) = (place.pulls(image), self.setting, self.pattern.as_str());
-        format!("{pulls} but images.{setting} has {pattern}")
-    }
-
-    fn help(&self, place: &Place<'_>) -> String {
-        if self.may_set {
-            return place.advice();
+/// The setting that disallows the pull policy of a pull, its first pattern that matches the image,
+/// and the pull policy to set instead. `requireAlways` takes precedence over `forbidAlways`, so the
+/// one list can hold the exceptions of the other.
+fn disallowed<'o>(pull: &Pull<'o>) -> Option<(&'static str, &'o Pattern, PullPolicy)> {
+    let (require, forbid) = (pull.settings.require_always, pull.settings.forbid_always);
+    match (pull.policy, require, forbid) {
+        (PullPolicy::Always, None, Some(pattern)) => {
+            Some(("forbidAlways", pattern, PullPolicy::IfNotPresent))
         }
-        let allowed = self.allowed.as_str();
-        format!("a Pod's pull policies can't change, so create it anew with {allowed}")
-    }
-
-    fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        Some(format!("{} (images.{})", place.now_pulls(), self.setting))
+        (PullPolicy::IfNotPresent | PullPolicy::Never, Some(pattern), _) => {
+            Some(("requireAlways", pattern, PullPolicy::Always))
+        }
+        _ => None,
     }
 }

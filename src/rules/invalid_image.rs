@@ -1,61 +1,45 @@
-//! *invalid-image*: an image that can't be parsed is a finding without a repair. The kubelet would
-//! report `InvalidImageName` long after the Pod was accepted.
+//! *invalid-image*: an image that can't be parsed rejects the Pod. The kubelet would report
+//! `InvalidImageName` long after the Pod was accepted.
 //!
-//! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is a
-//! finding only if `images.requireAlways` is set, because it may be an
-//! image that these patterns mean.
+//! An image ID (`sha256:…`) names an image that is on the node, and no registry is asked. It is
+//! reported only if `images.requireAlways` is set, because it may be an image that these patterns
+//! mean.
 
-use crate::examination::{Effect, Examination, Place, Reason, Role, Rule, Subject};
+use crate::entry::{Entry, Sentence, What};
 use crate::image::Invalid;
+use crate::pod::{Pod, Pull};
 use crate::request::Operation;
+
+const RULE: &str = "invalid-image";
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API
 /// server, because a controller may fill it in.
-pub(super) fn report(examination: &mut Examination<'_>) {
-    let spec = examination.request.kind.spec_path();
-    let is_template = examination.request.operation == Operation::Template;
-    for (index, place) in examination.places.iter().enumerate() {
-        if !place.is_examined || place.role != Role::Invalid {
+pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+    let spec = pod.request.kind.spec_path();
+    for (index, pull) in pod.pulls.iter().enumerate() {
+        if !pull.is_new || !pull.is_invalid() {
             continue;
         }
-        let (problem, help) = match place.entry.reference {
-            Err(Invalid::Empty) if is_template => continue,
+        let (problem, help) = match pull.reference {
+            Err(Invalid::Empty) if pod.request.operation == Operation::Template => continue,
             Err(invalid) => (invalid.problem(), invalid.help()),
             Ok(_) => (
                 "it is an image ID, and images.requireAlways may name its image",
                 "write the image's name",
             ),
         };
-        let key = place.entry.list.path_to(place.entry.list.image_key());
-        let path = [&place.entry.path(spec), ".", &key].concat();
-        let (subject, effect) = (Subject::Image(None), Effect::NotRepairable);
-        let reason = InvalidImage {
-            path,
-            problem,
-            help,
+        let sentence = move |pull: &Pull<'_>, image: &str| {
+            let name = pull.label();
+            let path = pull.field_path(spec, pull.index, pull.list.image_key());
+            Sentence {
+                problem: format!(
+                    "{name} has the invalid image \"{image}\" in {path}, because {problem}"
+                ),
+                help: help.to_owned(),
+                repaired: None,
+            }
         };
-        examination
-            .findings
-            .add(index, Rule::InvalidImage, subject, effect, reason);
-    }
-}
-
-/// The image can't be pulled, or it may be one that the settings forbid.
-#[derive(Debug)]
-struct InvalidImage {
-    path: String,
-    problem: &'static str,
-    help: &'static str,
-}
-
-impl Reason for InvalidImage {
-    fn problem(&self, place: &Place<'_>, image: &str) -> String {
-        let name = place.shown_name();
-        let Self { path, problem, .. } = self;
-        format!("{name} has the invalid image \"{image}\" in {path}, because {problem}")
-    }
-
-    fn help(&self, _: &Place<'_>) -> String {
-        self.help.to_owned()
+        let what = What::WrongImage { rejects_pods: true };
+        entries.push(Entry::new(RULE, index, what, sentence));
     }
 }

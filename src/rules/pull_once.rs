@@ -2,45 +2,44 @@
 //! native sidecar or any other) has pulled with `Always` doesn't ask the registry again.
 //!
 //! The first pull has proved the Pod's credentials. With `IfNotPresent`, a registry that fails a
-//! second later can't hang the job. The change corrects no mistake. So it is not a finding, and the
-//! modes `Reject` and `Warn` don't report it.
+//! second later can't hang the job. The change corrects no mistake, so it is no finding.
 //!
 //! A check volume doesn't count: another webhook that writes the Pod with older types drops the
 //! volume's `image` without a word, and a lowered container would then run an old image that nobody
 //! asked for.
 
-use crate::examination::{Examination, Rule};
-use crate::image::PullPolicy;
-use crate::pod::List;
+use crate::entry::{Entry, What};
+use crate::image::PullPolicy::{Always, IfNotPresent};
+use crate::pod::{List, Pod};
+
+const RULE: &str = "pull-once";
 
 /// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with
-/// the same image and `Always`. `images` has the indexes of the places with each image.
-pub(super) fn lower(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
-    if !examination.settings.pull_once || !examination.has_checks() {
+/// the same image and `Always`. `images` has the positions of the pulls with each image.
+pub(super) fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+    if !pod.settings.pull_once || !pod.has_checks() {
         return;
     }
-    for (number, places) in images.iter().enumerate() {
-        let added = examination.additions.as_ref();
-        let added = added.and_then(|added| added.asked_before(number));
-        let pulls = examination.at(places).filter(|(_, place)| {
-            place.entry.list == List::InitContainers && place.policy.now == PullPolicy::Always
-        });
-        let Some(pulled) = pulls
-            .filter_map(|(_, place)| place.start.followed_from())
-            .chain(added)
+    for pulls in images {
+        let asking = pod
+            .at(pulls)
+            .filter(|(_, pull)| pull.list == List::InitContainers && pull.policy == Always);
+        let Some(asked) = asking
+            .filter_map(|(_, pull)| pull.start.followed_from)
             .min()
         else {
             continue;
         };
-        for index in places {
-            if let Some(place) = examination.places.get_mut(*index)
-                && place.policy.now == PullPolicy::Always
-                && place.start.moment() >= Some(pulled)
-                && !place.is_check()
-                && place.entry.list != List::Volumes
-                && place.entry.settings.require_always.is_none()
+        for index in pulls {
+            if let Some(pull) = pod.pulls.get_mut(*index)
+                && pull.policy == Always
+                && pull.start.moment >= Some(asked)
+                && !pull.is_check
+                && pull.list != List::Volumes
+                && pull.settings.require_always.is_none()
             {
-                place.set_policy(PullPolicy::IfNotPresent, Rule::PullOnce);
+                pull.policy = IfNotPresent;
+                entries.push(Entry::silent(RULE, *index, What::Policy(IfNotPresent)));
             }
         }
     }

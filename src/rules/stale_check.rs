@@ -8,74 +8,55 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::examination::{Effect, Examination, Place, Reason, Rule, Subject};
-use crate::pod::List;
+use crate::entry::{Entry, Sentence, What};
+use crate::pod::{List, Pod, Pull};
 use crate::request::Operation;
 
-/// Warns of each check whose image no place that is no check has, neither as it came in nor now.
-pub(super) fn report(examination: &mut Examination<'_>) {
-    let is_update = examination.request.operation == Operation::PodUpdate;
-    for index in stale(examination) {
-        let (subject, effect) = (Subject::Image(None), Effect::OnlyWarning);
-        let reason = Stale { is_update };
-        examination
-            .findings
-            .add(index, Rule::StaleCheck, subject, effect, reason);
-    }
-}
+const RULE: &str = "stale-check";
 
-/// The indexes of the stale checks.
-fn stale(examination: &Examination<'_>) -> Vec<usize> {
-    let mut stale = Vec::new();
-    if !examination.has_checks() {
-        return stale;
+/// Warns of each check whose image no pull that is no check has, neither as it came in nor now.
+pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+    if !pod.has_checks() {
+        return;
     }
-    let mut now: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    for place in &examination.places {
-        if !place.is_check() {
-            now.insert(place.same_image());
-            if place.is_changed() {
-                before.insert(place.same_image_before());
-            }
+    let mut images: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut images_before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    for pull in pod.pulls.iter().filter(|pull| !pull.is_check) {
+        images.insert(pull.same_image());
+        if pull.new_image.is_some() {
+            images_before.insert(pull.same_image_before());
         }
     }
-    for (index, place) in examination.places.iter().enumerate() {
-        if place.is_check() {
-            let (image, image_before) = (place.same_image(), place.same_image_before());
-            // *registry* may have pinned the check, beside an exempt place that keeps its tag.
-            let tag = image.split_once('@').map(|(tag, _)| tag);
-            let mut images = [&image, &image_before].into_iter();
-            if !images.any(|image| now.contains(image) || before.contains(image))
-                && !tag.is_some_and(|tag| now.contains(tag))
-            {
-                stale.push(index);
-            }
+    let is_update = pod.request.operation == Operation::PodUpdate;
+    let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
+    for (index, check) in pod.pulls.iter().enumerate().filter(is_stored) {
+        let image = check.same_image();
+        // *registry* may have pinned the check in an earlier run, and not a container that kept its
+        // tag.
+        let tag = image.split_once('@').map(|(tag, _)| tag);
+        let image_before = check.same_image_before();
+        let mut names = [&image, &image_before].into_iter();
+        if !names.any(|name| images.contains(name) || images_before.contains(name))
+            && !tag.is_some_and(|tag| images.contains(tag))
+        {
+            let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);
+            let what = What::WrongImage {
+                rejects_pods: false,
+            };
+            entries.push(Entry::new(RULE, index, what, sentence));
         }
     }
-    stale
 }
 
-/// No other place has the image of this check.
-#[derive(Debug)]
-struct Stale {
-    /// Whether the Pod exists already.
-    is_update: bool,
-}
-
-impl Reason for Stale {
-    fn problem(&self, place: &Place<'_>, image: &str) -> String {
-        let name = place.shown_name();
-        format!("{name} pulls {image}, which nothing else in the Pod names in this way")
-    }
-
-    fn help(&self, place: &Place<'_>) -> String {
-        match place.entry.list {
-            _ if !self.is_update => "write both alike, or take the check out".to_owned(),
+fn sentence(pull: &Pull<'_>, image: &str, is_update: bool) -> Sentence {
+    let name = pull.label();
+    Sentence {
+        problem: format!("{name} pulls {image}, which nothing else in the Pod names in this way"),
+        help: match pull.list {
+            _ if !is_update => "write both alike, or take the check out".to_owned(),
             List::Volumes => "create the Pod anew, because its volumes can't change".to_owned(),
-            List::InitContainers | List::Containers | List::EphemeralContainers => {
-                format!("change the image of {} too", place.shown_name())
-            }
-        }
+            _ => format!("change the image of {name} too"),
+        },
+        repaired: None,
     }
 }

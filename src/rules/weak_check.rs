@@ -1,5 +1,5 @@
-//! *weak-check*: an image check has to be at least as strong as every place with the same image
-//! that starts after its pull, other image checks apart.
+//! *weak-check*: an image check has to be at least as strong as every pull with the same image that
+//! starts after it, other image checks apart.
 //!
 //! A check with `IfNotPresent` passes if the node has an old image. A container with `Always` then
 //! asks the registry. If the registry fails, the container hangs in `ImagePullBackOff`
@@ -7,73 +7,54 @@
 
 use std::cmp::Reverse;
 
-use crate::examination::{
-    Effect, Examination, Place, Pull, Reason, Rule, Subject, strongest_after_checks,
-};
+use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy;
+use crate::pod::{Pod, Pulled, strongest_after};
 
-/// Raises the checks that are too weak. `images` has the indexes of the places with each image.
-pub(super) fn raise(examination: &mut Examination<'_>, images: &[Vec<usize>]) {
-    for places in images {
-        let has_check = examination.at(places).any(|(_, place)| place.is_check());
-        let after_checks = if has_check {
-            strongest_after_checks(&examination.at(places).collect::<Vec<_>>())
-        } else {
-            Vec::new()
+const RULE: &str = "weak-check";
+
+/// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
+pub(super) fn raise<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+    for pulls in images {
+        let of_kind = |is_check| -> Vec<Pulled<'_>> {
+            let pulls = pod.at(pulls).filter(|(_, pull)| pull.is_check == is_check);
+            pulls
+                .map(|(index, pull)| (index, &pull.start, pull.policy))
+                .collect()
         };
-        for (check, strongest) in after_checks {
-            raise_to(examination, check, strongest);
+        let checks = of_kind(true);
+        if checks.is_empty() {
+            continue;
+        }
+        for (check, (needed, Reverse(strongest))) in strongest_after(&checks, &of_kind(false)) {
+            raise_to(pod, entries, check, needed, strongest);
         }
     }
 }
 
-/// Raises a check, if it is weaker than this pull.
-fn raise_to(examination: &mut Examination<'_>, check: usize, (needed, Reverse(strongest)): Pull) {
-    let Some(strongest) = examination.places.get(strongest) else {
+/// Raises a check that is weaker than the strongest pull after it.
+fn raise_to<'o>(
+    pod: &mut Pod<'o>,
+    entries: &mut Vec<Entry<'o>>,
+    check: usize,
+    needed: PullPolicy,
+    strongest: usize,
+) {
+    let Some(strongest) = pod.pulls.get(strongest) else {
         return;
     };
-    let weak = Weak {
-        strongest: strongest.shown_name().into_owned(),
-        needed,
+    let strongest = strongest.label().into_owned();
+    let Some(pull) = pod.pulls.get_mut(check).filter(|pull| pull.policy < needed) else {
+        return;
     };
-    if let Some(place) = examination.places.get_mut(check)
-        && place.policy.now < needed
-    {
-        place.set_policy(needed, Rule::WeakCheck);
-        let subject = Subject::PullPolicy(Some(needed));
-        examination
-            .findings
-            .add(check, Rule::WeakCheck, subject, Effect::Repairable, weak);
-    }
-}
-
-/// A place that starts after a check is stronger than the check.
-#[derive(Debug)]
-struct Weak {
-    /// The name of the place, as a sentence shows it.
-    strongest: String,
-    /// Its pull policy.
-    needed: PullPolicy,
-}
-
-impl Reason for Weak {
-    fn problem(&self, place: &Place<'_>, image: &str) -> String {
-        let (strongest, needed) = (&self.strongest, self.needed.as_str());
-        format!(
-            "{} but {strongest} pulls it with {needed}",
-            place.pulls(image)
-        )
-    }
-
-    fn help(&self, place: &Place<'_>) -> String {
-        place.advice()
-    }
-
-    fn repaired(&self, place: &Place<'_>) -> Option<String> {
-        Some(format!(
-            "{}, as {} needs",
-            place.now_pulls(),
-            self.strongest
-        ))
-    }
+    pull.policy = needed;
+    let what = What::Policy(needed);
+    entries.push(Entry::new(RULE, check, what, move |pull, image| {
+        let (pulls, needed) = (pull.pulls(image), needed.as_str());
+        Sentence {
+            problem: format!("{pulls} but {strongest} pulls it with {needed}"),
+            help: pull.advice(),
+            repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
+        }
+    }));
 }

@@ -1,7 +1,6 @@
 //! The command line. Each command has a file, and a line in [`Command`] and in [`run`].
 
 mod annotate;
-mod build;
 mod push;
 mod run;
 mod show;
@@ -23,8 +22,6 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Annotate(annotate::Args),
-    /// Builds policy.wasm
-    Build,
     Push(push::Args),
     Run(run::Args),
     /// Shows what this policy does to captured requests
@@ -48,7 +45,6 @@ pub(crate) fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Annotate(args) => annotate::run(&args)?,
-        Command::Build => build::run()?,
         Command::Push(args) => push::run(&args)?,
         Command::Run(args) => run::run(&args)?,
         Command::Show => show::run()?,

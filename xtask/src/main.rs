@@ -5,7 +5,6 @@
 
 mod client;
 mod commands;
-mod terminal;
 mod workspace;
 
 fn main() -> std::process::ExitCode {

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::{Map, Value};
 
-use crate::examination::{Examination, Place};
 use crate::json::{self, lenient_list, lenient_string};
+use crate::pod::{Pod, Pull};
 
 /// The fields that are copied. Ports, probes, resource claims and devices are not.
 const COPIED: [&str; 10] = [
@@ -26,12 +26,9 @@ const COPIED: [&str; 10] = [
 ///
 /// # Errors
 /// The path of a field that Kubernetes' type doesn't know, or that has another type.
-pub(super) fn copy(
-    examination: &Examination<'_>,
-    check: &Place<'_>,
-) -> Result<Option<Container>, String> {
-    let entry = check.entry.value;
-    let has_profile = examination.metadata.has_app_armor_profile(check.entry.name);
+pub(super) fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
+    let entry = check.value;
+    let has_profile = pod.metadata.has_app_armor_profile(&check.name);
     if has_profile || !runs_program_of_mount(entry) {
         return Ok(None);
     }
@@ -41,7 +38,7 @@ pub(super) fn copy(
             "env" | "envFrom" => uses_environment(entry),
             // The requests of a check could exceed those of the whole Pod, and the API server would
             // refuse the Pod.
-            "resources" => !examination.spec.has_resources(),
+            "resources" => !pod.spec.has_resources(),
             _ => true,
         };
         if is_copied && let Some(value) = entry.get(key) {
@@ -52,7 +49,7 @@ pub(super) fn copy(
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
     let container = json::container(&Value::Object(fields));
-    container.map(Some).map_err(|wrong| wrong.path)
+    container.map(Some).map_err(|invalid| invalid.path)
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the

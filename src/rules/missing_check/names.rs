@@ -4,31 +4,26 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::made::MOUNT_FOLDER;
-use crate::examination::Examination;
 use crate::json::{lenient_list, lenient_string};
+use crate::pod::{MOUNT_FOLDER, Pod};
 use crate::settings::Form;
 
 /// The free names: no container and no volume has them. If added checks are volumes, no container
 /// mounts anything at their path in `MOUNT_FOLDER`.
-///
-/// No setting exempts these names, because such settings contradict each other.
-pub(super) fn free_names<'e>(
-    examination: &'e Examination<'_>,
-) -> impl Iterator<Item = String> + use<'e> {
-    let settings = &examination.settings.image_checks;
+pub(super) fn free_names<'p>(pod: &'p Pod<'_>) -> impl Iterator<Item = String> + use<'p> {
+    let settings = &pod.settings.image_checks;
     let prefix = settings.first_prefix();
     let mut taken = BTreeSet::new();
     let mut take = |name: &str| taken.extend(name.strip_prefix(prefix).and_then(number));
-    for place in &examination.places {
-        take(place.entry.name);
+    for pull in &pod.pulls {
+        take(&pull.name);
         if settings.form == Form::ImageVolume {
-            for path in paths(place.entry.value) {
+            for path in paths(pull.value) {
                 take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
             }
         }
     }
-    examination.spec.volume_names().for_each(take);
+    pod.spec.volume_names().for_each(take);
     let free = (0_usize..).filter(move |number| !taken.contains(number));
     free.map(move |number| format!("{prefix}{number}"))
 }

@@ -111,7 +111,7 @@ pub(crate) fn is_untouched(request: &Value, settings: Settings<'_>) -> bool {
         || settings.pod_templates() == "Off"
         || has_controller(object, None)
         || is_update && request["kind"]["kind"] == "Job"
-        || is_update && new.is_some() && new == old
+        || is_update && new.is_some_and(Value::is_object) && new == old
 }
 
 /// Whether the UPDATE of a Pod has something new that is examined: another image of a container or

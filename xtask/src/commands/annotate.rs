@@ -1,6 +1,4 @@
 //! `cargo xtask annotate`: adds a policy's metadata to its module, as `kwctl annotate` does.
-//!
-//! Kubewarden's hosts read the rules, the capabilities and the README from the annotated module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +34,9 @@ pub(crate) struct Args {
     /// File for the annotated module
     #[arg(short, long, value_name = "PATH")]
     output_path: PathBuf,
+    /// Replaces the metadata of a module that is annotated already
+    #[arg(long)]
+    force: bool,
     /// The module to annotate
     module: PathBuf,
 }
@@ -47,16 +48,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
     let (metadata, usage) = (read(&args.metadata_path)?, read(&args.usage_path)?);
-    let annotated = annotate(bytes, &metadata, &usage);
+    ensure!(
+        args.force || metadata::read(&bytes)?.is_none(),
+        "{module} is annotated already (--force replaces its metadata)"
+    );
+    let annotated = annotate(&bytes, &metadata, &usage);
     let annotated = annotated.with_context(|| format!("cannot annotate {module}"))?;
     fs::write(&args.output_path, annotated).with_context(|| format!("cannot write {output}"))
 }
 
-fn annotate(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>> {
-    ensure!(
-        metadata::read(&module)?.is_none(),
-        "the module is annotated already, and hosts would read the old metadata"
-    );
+fn annotate(module: &[u8], metadata: &str, usage: &str) -> Result<Vec<u8>> {
     let mut metadata: Metadata = yaml_serde::from_str(metadata).context("in the metadata")?;
     let unknown = metadata.keys().find(|key| !KEYS.contains(&key.as_str()));
     ensure!(
@@ -67,7 +68,7 @@ fn annotate(mut module: Vec<u8>, metadata: &str, usage: &str) -> Result<Vec<u8>>
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
     annotations["io.kubewarden.kwctl"] = json!(concat!("xtask ", env!("CARGO_PKG_VERSION")));
     annotations["io.kubewarden.policy.usage"] = json!(usage);
-    metadata::append(&mut module, &metadata)?;
+    let module = metadata::replaced(module, &metadata)?;
     // Version 1 of Kubewarden's protocol is the only version.
     let version = Module::new(&module)?
         .call(&nothing_granted(), "protocol_version", &[])?

@@ -9,10 +9,8 @@ use anyhow::{Context, Result};
 use xtask::metadata::{self, Metadata};
 
 use crate::client;
-use crate::terminal;
 
-/// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable
-/// reference
+/// Pushes an annotated module to a registry, as `kwctl push` does, and prints its immutable reference
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The module
@@ -33,7 +31,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .to_str()
         .context("the module's path is no text")?;
     let pushed = client::run(["push", module, &args.uri, &annotations])?;
-    terminal::print(&pushed)
+    print!("{pushed}");
+    Ok(())
 }
 
 /// The annotations of the manifest: the metadata's annotations that have one line, and OCI's

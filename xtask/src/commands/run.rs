@@ -3,17 +3,15 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use xtask::host::evaluation::AdmissionResponse;
 use xtask::host::input::{parse_review, read_settings};
 use xtask::host::module::Module;
 use xtask::host::registry::{Registry, granted};
-use xtask::host::session::Session;
+use xtask::host::session;
 
-use crate::client::Registries;
-use crate::terminal;
+use crate::client;
 
 /// Evaluates an admission request, as `kwctl run` does
 #[derive(Debug, clap::Args)]
@@ -40,9 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = fs::read_to_string(&args.request_path)
         .with_context(|| format!("cannot read request {shown}"))?;
     let request = parse_review(&text).with_context(|| format!("in request {shown}"))?;
-    let registry: Arc<dyn Registry> = match &args.replay_host_capabilities_interactions {
-        Some(path) => Arc::new(Session::open(path)?),
-        None => Arc::new(Registries),
+    let registry: Registry = match &args.replay_host_capabilities_interactions {
+        Some(path) => session::open(path)?,
+        None => Box::new(client::digest),
     };
     let module = Module::load(&args.module)?;
     let validation = module.validate_settings(&settings)?;
@@ -54,5 +52,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let answer = module.validate(&granted(registry), &settings, &request)?;
     let response = AdmissionResponse::new(&request, answer)?;
-    terminal::print(&format!("{}\n", serde_json::to_string(&response)?))
+    println!("{}", serde_json::to_string(&response)?);
+    Ok(())
 }

@@ -1,8 +1,5 @@
 //! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC
 //! offers to a guest.
-//!
-//! The crates `wapc` and `wasmtime-provider` do the same for Kubewarden, but they don't show
-//! wasmtime's `Store`, which counts the instructions of a call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +36,8 @@ pub struct Answer {
 }
 
 /// A compiled module. Each call gets a new instance, as in policy-server. Several threads can call
-/// it at the same time.
+/// it at the same time. (The crates `wapc` and `wasmtime-provider` do the same for Kubewarden, but
+/// don't show wasmtime's `Store`, which counts the instructions of a call.)
 pub struct Module(InstancePre<Guest>);
 
 /// More fuel than any call needs. wasmtime counts fuel with signed numbers.
@@ -84,7 +82,8 @@ impl Module {
             answer: Vec::new(),
             error: String::new(),
             capabilities: Arc::clone(capabilities),
-            host_answer: Ok(Vec::new()),
+            host_answer: Vec::new(),
+            host_error: Vec::new(),
         };
         let mut store = Store::new(self.0.module().engine(), guest);
         store.set_fuel(FUEL)?;
@@ -139,103 +138,79 @@ struct Guest {
     answer: Vec<u8>,
     error: String,
     capabilities: Capabilities,
-    /// The answer to the last host call.
-    host_answer: Result<Vec<u8>, String>,
+    /// The answer to the last host call, or its error. The other one is empty.
+    host_answer: Vec<u8>,
+    host_error: Vec<u8>,
 }
 
-impl Guest {
-    /// The answer to the last host call, or its error: empty if it is the other one.
-    fn host_text(&self, is_error: bool) -> &[u8] {
-        match &self.host_answer {
-            Ok(answer) if !is_error => answer,
-            Err(error) if is_error => error.as_bytes(),
-            _ => &[],
-        }
-    }
-}
+type Host<'a> = Caller<'a, Guest>;
 
-fn memory(guest: &mut Caller<'_, Guest>) -> wasmtime::Result<Memory> {
+fn memory(guest: &mut Host<'_>) -> wasmtime::Result<Memory> {
     let memory = guest.get_export("memory").and_then(Extern::into_memory);
     memory.ok_or_else(|| wasmtime::Error::msg("the module has no memory"))
 }
 
-fn read(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result<Vec<u8>> {
-    let range = at as usize..(at as usize).saturating_add(length as usize);
-    let bytes = memory(guest)?.data(&*guest).get(range);
-    let bytes = bytes.map(<[u8]>::to_vec);
-    bytes.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))
+fn read(guest: &mut Host<'_>, at: u32, length: u32) -> wasmtime::Result<Vec<u8>> {
+    let mut bytes = vec![0; length as usize];
+    memory(guest)?.read(guest, at as usize, &mut bytes)?;
+    Ok(bytes)
 }
 
-fn text(guest: &mut Caller<'_, Guest>, at: u32, length: u32) -> wasmtime::Result<String> {
+fn text(guest: &mut Host<'_>, at: u32, length: u32) -> wasmtime::Result<String> {
     Ok(String::from_utf8(read(guest, at, length)?)?)
 }
 
 /// Writes a value of the guest's host into the guest's memory.
 fn write(
-    guest: &mut Caller<'_, Guest>,
+    guest: &mut Host<'_>,
     at: u32,
-    value: impl Fn(&Guest) -> &[u8],
+    value: impl Fn(&Guest) -> &Vec<u8>,
 ) -> wasmtime::Result<()> {
-    let (bytes, data) = memory(guest)?.data_and_store_mut(guest);
-    let value = value(data);
-    let place = bytes
-        .get_mut(at as usize..)
-        .and_then(|rest| rest.get_mut(..value.len()));
-    let place =
-        place.ok_or_else(|| wasmtime::Error::msg("the guest points outside of its memory"))?;
-    place.copy_from_slice(value);
-    Ok(())
+    let value = value(guest.data()).clone();
+    Ok(memory(guest)?.write(guest, at as usize, &value)?)
 }
 
 /// The functions of waPC: <https://wapc.io/docs/spec/>.
 fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    type Host<'a> = Caller<'a, Guest>;
+    let length = |bytes: &Vec<u8>| u32::try_from(bytes.len()).map_err(wasmtime::Error::from);
     linker
-        .func_wrap(
-            "wapc",
-            "__guest_request",
-            |mut guest: Host<'_>, operation: u32, payload: u32| {
-                write(&mut guest, operation, |guest| &guest.operation)?;
-                write(&mut guest, payload, |guest| &guest.payload)
-            },
-        )?
-        .func_wrap(
-            "wapc",
-            "__guest_response",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                guest.data_mut().answer = read(&mut guest, at, length)?;
-                wasmtime::Result::Ok(())
-            },
-        )?
-        .func_wrap(
-            "wapc",
-            "__guest_error",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                guest.data_mut().error = text(&mut guest, at, length)?;
-                wasmtime::Result::Ok(())
-            },
-        )?
+        .func_wrap("wapc", "__guest_request", ask_guest)?
+        .func_wrap("wapc", "__guest_response", take_answer)?
+        .func_wrap("wapc", "__guest_error", take_error)?
         .func_wrap("wapc", "__host_call", answer_host_call)?
         .func_wrap("wapc", "__host_response", |mut guest: Host<'_>, at: u32| {
-            write(&mut guest, at, |guest| guest.host_text(false))
+            write(&mut guest, at, |guest| &guest.host_answer)
         })?
-        .func_wrap("wapc", "__host_response_len", |guest: Host<'_>| {
-            u32::try_from(guest.data().host_text(false).len()).map_err(Into::into)
+        .func_wrap("wapc", "__host_response_len", move |guest: Host<'_>| {
+            length(&guest.data().host_answer)
         })?
         .func_wrap("wapc", "__host_error", |mut guest: Host<'_>, at: u32| {
-            write(&mut guest, at, |guest| guest.host_text(true))
+            write(&mut guest, at, |guest| &guest.host_error)
         })?
-        .func_wrap("wapc", "__host_error_len", |guest: Host<'_>| {
-            u32::try_from(guest.data().host_text(true).len()).map_err(Into::into)
+        .func_wrap("wapc", "__host_error_len", move |guest: Host<'_>| {
+            length(&guest.data().host_error)
         })?
-        .func_wrap(
-            "wapc",
-            "__console_log",
-            |mut guest: Host<'_>, at: u32, length: u32| {
-                eprintln!("policy log: {}", text(&mut guest, at, length)?);
-                wasmtime::Result::Ok(())
-            },
-        )?;
+        .func_wrap("wapc", "__console_log", log)?;
+    Ok(())
+}
+
+fn ask_guest(mut guest: Host<'_>, operation: u32, payload: u32) -> wasmtime::Result<()> {
+    write(&mut guest, operation, |guest| &guest.operation)?;
+    write(&mut guest, payload, |guest| &guest.payload)
+}
+
+fn take_answer(mut guest: Host<'_>, at: u32, length: u32) -> wasmtime::Result<()> {
+    guest.data_mut().answer = read(&mut guest, at, length)?;
+    Ok(())
+}
+
+fn take_error(mut guest: Host<'_>, at: u32, length: u32) -> wasmtime::Result<()> {
+    guest.data_mut().error = text(&mut guest, at, length)?;
+    Ok(())
+}
+
+fn log(mut guest: Host<'_>, at: u32, length: u32) -> wasmtime::Result<()> {
+    eprintln!("policy log: {}", text(&mut guest, at, length)?);
     Ok(())
 }
 
@@ -243,7 +218,7 @@ fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 /// Kubewarden.
 #[allow(clippy::too_many_arguments)] // waPC's signature
 fn answer_host_call(
-    mut guest: Caller<'_, Guest>,
+    mut guest: Host<'_>,
     _binding: u32,
     _binding_length: u32,
     namespace: u32,
@@ -262,6 +237,11 @@ fn answer_host_call(
         payload: &payload,
     });
     let succeeded = answer.is_ok();
+    let (answer, error) = match answer {
+        Ok(answer) => (answer, Vec::new()),
+        Err(error) => (Vec::new(), error.into_bytes()),
+    };
     guest.data_mut().host_answer = answer;
+    guest.data_mut().host_error = error;
     Ok(u32::from(succeeded))
 }

@@ -1,19 +1,13 @@
 //! Which of a policy's host calls are answered: the log, and the questions to registries, if they
-//! are granted. Every other call is refused, in the words of Kubewarden's hosts.
+//! are granted.
 
 use std::sync::Arc;
 
 use super::module::{Capabilities, HostCall};
 
-/// Answers questions about images.
-pub trait Registry: Send + Sync {
-    /// The digest of an image, as `{"digest":"sha256:..."}`. The image is written as the policy
-    /// wrote it.
-    ///
-    /// # Errors
-    /// The reason why there is no answer.
-    fn digest(&self, image: &str) -> Result<String, String>;
-}
+/// Answers questions about images: with `{"digest":"sha256:..."}`, or with the reason why there is
+/// no answer. The image is written as the policy wrote it.
+pub type Registry = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// Answers nothing but the policy's log.
 pub fn nothing_granted() -> Capabilities {
@@ -21,16 +15,16 @@ pub fn nothing_granted() -> Capabilities {
 }
 
 /// Answers the log and the questions to registries.
-pub fn granted(registry: Arc<dyn Registry>) -> Capabilities {
+pub fn granted(registry: Registry) -> Capabilities {
     Arc::new(move |call| {
         if let Some(answer) = log(call) {
             return Ok(answer);
         }
-        if name(call) != "oci/v1/manifest_digest" {
+        if (call.namespace, call.operation) != ("oci", "v1/manifest_digest") {
             return Err(refusal(call));
         }
         let image = serde_json::from_slice::<String>(call.payload);
-        let answer = registry.digest(&image.map_err(|error| error.to_string())?);
+        let answer = registry(&image.map_err(|error| error.to_string())?);
         answer
             .map(String::into_bytes)
             .map_err(|error| format!("Callback evaluation failure: {error}"))
@@ -46,13 +40,10 @@ fn log(call: HostCall<'_>) -> Option<Vec<u8>> {
     })
 }
 
-fn name(call: HostCall<'_>) -> String {
-    format!("{}/{}", call.namespace, call.operation)
-}
-
+/// The words of Kubewarden's hosts.
 fn refusal(call: HostCall<'_>) -> String {
     format!(
-        "Policy has not been granted access to the '{}' host capability. The violation has been reported.",
-        name(call)
+        "Policy has not been granted access to the '{}/{}' host capability. The violation has been reported.",
+        call.namespace, call.operation
     )
 }

@@ -1,7 +1,4 @@
-//! The texts of an object in sentences for people.
-//!
-//! Names, images and other texts of an object may have line breaks, or be very long. A sentence
-//! shows such a text only through [`shown`]. Only checked digests are shown as they are.
+//! Makes a text of the object safe for a sentence: no line break, no hidden character, not too long.
 
 use std::borrow::Cow;
 
@@ -10,13 +7,13 @@ const MAX: usize = 200;
 /// Replaces the middle of a longer text.
 const ELLIPSIS: &str = "...";
 
-/// A text that this policy didn't write, as a sentence shows it.
+/// A text that this policy didn't write, for a sentence. Only checked digests need no such call.
 ///
 /// A text with more than 200 characters is cut in the middle. Then white space, control characters
 /// and format characters are escaped: `\u{20}`. So no text can contain a phrase of several words
 /// that a controller reads as a network error, for example `connection refused`, and no text can
 /// break a line or hide a character.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
     let text = if is_long {
         Cow::Owned(cut(text))
@@ -79,7 +76,7 @@ mod tests {
             );
         }
         assert_eq!(
-            shown("a\nb c\u{200b}\u{1f600}"),
+            sanitize("a\nb c\u{200b}\u{1f600}"),
             "a\\u{a}b\\u{20}c\\u{200b}\u{1f600}"
         );
     }
@@ -87,20 +84,20 @@ mod tests {
     #[test]
     fn only_long_texts_are_cut_and_in_the_middle() {
         let longest = "ä".repeat(MAX);
-        assert_eq!(shown(&longest), longest);
-        assert_eq!(shown(&" ".repeat(MAX)), "\\u{20}".repeat(MAX));
+        assert_eq!(sanitize(&longest), longest);
+        assert_eq!(sanitize(&" ".repeat(MAX)), "\\u{20}".repeat(MAX));
         // A text is cut before it is escaped.
-        let spaces = shown(&" ".repeat(MAX + 1)).into_owned();
+        let spaces = sanitize(&" ".repeat(MAX + 1)).into_owned();
         assert_eq!(
             spaces,
             ["\\u{20}".repeat(98), "\\u{20}".repeat(98)].join("...")
         );
         let long = format!("start{}end", "x".repeat(MAX));
-        let shown = shown(&long);
+        let cut = sanitize(&long);
         assert!(
-            shown.starts_with("startx") && shown.contains("x...x") && shown.ends_with("xend"),
-            "{shown}"
+            cut.starts_with("startx") && cut.contains("x...x") && cut.ends_with("xend"),
+            "{cut}"
         );
-        assert!(shown.chars().count() <= MAX);
+        assert!(cut.chars().count() <= MAX);
     }
 }

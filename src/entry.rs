@@ -1,0 +1,96 @@
+//! The list that the rules make: what each of them changed, and what it found and could not change.
+
+use crate::image::PullPolicy;
+use crate::lookup::Failure;
+use crate::pod::Pull;
+use crate::settings::Action;
+
+/// A change that a rule made in the Pod, or a report.
+pub(crate) struct Entry<'o> {
+    /// The id of the rule.
+    pub(crate) rule: &'static str,
+    /// The position of the pull in the Pod.
+    pub(crate) pull: usize,
+    pub(crate) what: What,
+    /// Whether the same request may be accepted later.
+    pub(crate) is_retryable: bool,
+    /// Writes the sentence. None if nothing is wrong, or if another entry says it.
+    pub(crate) sentence: Option<Box<Writer<'o>>>,
+}
+
+/// Writes a sentence about a pull, which pulls this image.
+type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
+
+/// What a rule did. The first three are changes, the others are reports.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The pull has this image now.
+    Image(String),
+    /// The pull has this pull policy now.
+    Policy(PullPolicy),
+    /// The pull's image has a new check with this name and this pull policy.
+    Check(String, PullPolicy),
+    /// The pull policy should be this one, and can't change.
+    FixedPolicy(PullPolicy),
+    /// The pull's image needs a check, and none was added.
+    NoCheck { rejects_pods: bool },
+    /// The image is wrong.
+    WrongImage { rejects_pods: bool },
+    /// A pod template has an image that its registry doesn't have. Pods with it would be created,
+    /// unless the settings reject them.
+    NotFound { rejects_pods: bool },
+    /// A lookup of this image failed.
+    Lookup(String, Action, Failure),
+}
+
+/// What a person reads about an entry.
+pub(crate) struct Sentence {
+    /// What is wrong.
+    pub(crate) problem: String,
+    /// What a person can do about it.
+    pub(crate) help: String,
+    /// The warning about the change. None if a change needs no warning, e.g. a pinned tag.
+    pub(crate) repaired: Option<String>,
+}
+
+impl<'o> Entry<'o> {
+    /// Something that is wrong.
+    pub(crate) fn new(
+        rule: &'static str,
+        pull: usize,
+        what: What,
+        sentence: impl Fn(&Pull<'_>, &str) -> Sentence + 'o,
+    ) -> Self {
+        Self {
+            sentence: Some(Box::new(sentence)),
+            ..Self::silent(rule, pull, what)
+        }
+    }
+
+    /// An entry without a sentence.
+    pub(crate) fn silent(rule: &'static str, pull: usize, what: What) -> Self {
+        Self {
+            rule,
+            pull,
+            what,
+            is_retryable: false,
+            sentence: None,
+        }
+    }
+
+    /// Whether it is an entry of the audit annotation `findings`.
+    pub(crate) fn is_finding(&self) -> bool {
+        self.sentence.is_some() && !matches!(self.what, What::Lookup(..))
+    }
+
+    /// The order of entries in the annotations: that of the Pod.
+    pub(crate) fn position(&self) -> (usize, u8) {
+        let field = match self.what {
+            What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,
+            What::Image(_) => 1,
+            What::Check(..) | What::NoCheck { .. } => 2,
+            What::Policy(_) | What::FixedPolicy(_) => 3,
+        };
+        (self.pull, field)
+    }
+}

@@ -1,0 +1,116 @@
+//! The checks that *missing-check* adds: what they are made of, and where they are inserted.
+
+use serde_json::{Map, Value};
+
+use super::init_container::fields;
+use super::names::free_names;
+use super::needs::Uncovered;
+use crate::pod::{List, Pod, Pull, Start, mount};
+use crate::settings::Form;
+
+/// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
+/// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
+/// user wrote.
+const ADDITIONS_MAX: usize = 1024 * 1024;
+pub(super) const TOO_LARGE: &str =
+    "none is added, because all missing checks together would be larger than 1 MiB";
+
+/// What all added checks have in common.
+struct Source {
+    list: List,
+    /// The index of the first of them in the list.
+    index: usize,
+    /// The fields of init containers, apart from name, image and pull policy.
+    fields: Map<String, Value>,
+    /// When they are pulled, and which containers mount them.
+    start: Start,
+}
+
+/// The new checks of these images.
+///
+/// # Errors
+/// The sentence that says why none is added.
+pub(super) fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
+    if pod.spec.asks_for_windows() {
+        return Err("none is added to a Windows Pod".to_owned());
+    }
+    let source = match pod.settings.image_checks.form {
+        Form::InitContainer => init_containers(pod)?,
+        Form::ImageVolume => volumes(pod)?,
+    };
+    let mut checks = Vec::new();
+    let mut size_of_fields = None;
+    let mut size = 0_usize;
+    for ((one, name), index) in images.iter().zip(free_names(pod)).zip(source.index..) {
+        let Some(pull) = pod.pulls.get(one.pull) else {
+            continue;
+        };
+        let image = pull.image().to_owned();
+        // The entries differ in names and images. Only one is measured, because the fields of all
+        // may be huge.
+        let measured = || size_of(&source.fields.clone().into());
+        let mounts = match source.start.mounted_by.len() {
+            0 => 0,
+            count => size_of(&mount(&name)).saturating_mul(count),
+        };
+        let sizes = [
+            name.len().saturating_add(image.len()),
+            *size_of_fields.get_or_insert_with(measured),
+            mounts,
+        ];
+        size = sizes.into_iter().fold(size, usize::saturating_add);
+        if size > ADDITIONS_MAX {
+            return Err(TOO_LARGE.to_owned());
+        }
+        checks.push((index, name, image, one.policy));
+    }
+    let check = |(index, name, image, policy)| {
+        let (list, start) = (source.list, source.start.clone());
+        let mut check = Pull::added(list, index, name, image, policy, start);
+        if let Some(Value::Object(entry)) = &mut check.added {
+            entry.extend(source.fields.clone());
+        }
+        check
+    };
+    Ok(checks.into_iter().map(check).collect())
+}
+
+fn init_containers(pod: &Pod<'_>) -> Result<Source, String> {
+    let (container, index) = fields(pod)?;
+    // serde can write each container.
+    let mut fields = match serde_json::to_value(container) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.remove("name");
+    Ok(Source {
+        list: List::InitContainers,
+        index,
+        fields,
+        start: Start::inserted(index),
+    })
+}
+
+fn volumes(pod: &Pod<'_>) -> Result<Source, String> {
+    if let Some(field) = pod.spec.refuses_image_volumes() {
+        return Err(format!("no image volume is added beside {field}"));
+    }
+    // On the first init container, nothing starts before the volumes are pulled.
+    let first_init = pod.first_init().map(|(index, _)| vec![index]);
+    let apps = || pod.apps().map(|(index, _)| index).collect();
+    let mounted_by: Vec<usize> = first_init.unwrap_or_else(apps);
+    let Some((_, first)) = pod.at(&mounted_by).next() else {
+        return Err("none is added, because every container is exempt".to_owned());
+    };
+    Ok(Source {
+        list: List::Volumes,
+        index: pod.spec.entries(List::Volumes).map_or(0, <[_]>::len),
+        fields: Map::new(),
+        start: Start::volume(Some(&first.start), mounted_by.clone(), true),
+    })
+}
+
+/// The size of an entry or a mount, in bytes of JSON.
+fn size_of(value: &Value) -> usize {
+    value.to_string().len()
+}
