@@ -49,10 +49,14 @@ pub(super) fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<
         // The entries differ in names and images. Only one is measured, because the fields of all
         // may be huge.
         let measured = || size_of(&source.fields.clone().into());
+        let mounts = match source.start.mounted_by.len() {
+            0 => 0,
+            count => size_of(&mount(&name)).saturating_mul(count),
+        };
         let sizes = [
             name.len().saturating_add(image.len()),
             *size_of_fields.get_or_insert_with(measured),
-            size_of(&mount(&name)).saturating_mul(source.start.mounted_by.len()),
+            mounts,
         ];
         size = sizes.into_iter().fold(size, usize::saturating_add);
         if size > ADDITIONS_MAX {
