@@ -9,9 +9,12 @@ SURVEY=${XTASK%/*}/kubectl-consistent_pull_policy
 corpus() {
   local file
   for file in test_data/pods/*.yaml; do printf -- '---\n%s\n' "$(<"$file")"; done
+  for file in test_data/reviews/*.json; do
+    gojq --raw-output '.request | select(.operation == "CREATE" and .userInfo.username) | "---", .object' "$file"
+  done
   echo ---
-  gojq --compact-output '.request | select(.operation == "CREATE" and .userInfo.username) | .object' test_data/reviews/*.json
   echo '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": {"nodeInfo": {"kubeletVersion": "v1.35.2"}}}'
+  echo ---
   echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ci", "labels": {"consistent-pull-policy/ignore": ""}}}'
 }
 
@@ -20,8 +23,8 @@ setup_file() {
   corpus >"$CLUSTER"
 }
 
-# A line for each workload: what each example that selects it does, without the sentences.
-ROWS='(.report.examples | map(.name)) as $names | .rows[] | [.kind, .namespace, .name, .number, .before, ([$names, .results]
+# A line for each workload: what each preset that selects it does, without the sentences.
+ROWS='(.report.presets | map(.name)) as $names | .rows[] | [.kind, .namespace, .name, .number, .before, ([$names, .results]
   | transpose | map(select(.[1]) | {(.[0]): (.[1] | [.outcome, .after.fate, .after.isOld, .rules])}) | add)]'
 
 # The page compares its rows with these files too. SURVEY_ROWS=write writes them.
@@ -47,16 +50,16 @@ ROWS='(.report.examples | map(.name)) as $names | .rows[] | [.kind, .namespace, 
 0||workloads could do half of their work
 1|--fail-on half|half of their work
 1|--fail-on wait|half of their work
-0|--example jobs --fail-on reject|helm upgrade --install consistent-pull-policy-jobs
-1|--example audit-registry --fail-on half|reports
-2|--fail-on reject|--fail-on reject needs --example
-2|--example none|The examples are agent-stack-k8s,
+0|--preset jobs --fail-on reject|helm upgrade --install jobs
+1|--preset audit --fail-on half|reports
+2|--fail-on reject|--fail-on reject needs --preset
+2|--preset none|none is none of agent-stack-k8s,
 2|--incident fire|is no incident
 2|--file $BATS_TEST_TMPDIR/none|No such file
-2|--example ./none.yaml|No such file
+2|--preset ./none.yaml|No such file
 2|--unknown|unexpected argument
 0|--output json|"sentence"
-0|--help|Which file of consistent-pull-policy
+0|--help|Which preset of consistent-pull-policy
 ROWS
 }
 
@@ -74,33 +77,29 @@ no Kubernetes object|key: value
 ROWS
 }
 
-# The rows of an example are those of the policy that its commands install.
-@test "the values of each example render to the policy of its rows" {
-  local example first choice rows
+# The rows of a preset are those of the policy that its command installs, with its guard or without.
+@test "the values of each preset render to the policy of its rows" {
+  local preset choice rows guard
   "${XTASK%/*}/chart-schema" >"$BATS_TEST_TMPDIR/schema.json"
   hack/chart.sh "$BATS_TEST_TMPDIR/schema.json" "$BATS_TEST_TMPDIR"
   head -n 800 "$CLUSTER" >"$BATS_TEST_TMPDIR/cluster.yaml"
-  # json EXAMPLE [OPTION...]: the survey.
+  # json PRESET [OPTION...]: the survey.
   json() {
-    "$SURVEY" --file "$BATS_TEST_TMPDIR/cluster.yaml" --output json --example "$@" \
+    "$SURVEY" --file "$BATS_TEST_TMPDIR/cluster.yaml" --output json --preset "$@" \
       --chart "$BATS_TEST_TMPDIR"/consistent-pull-policy-*.tgz
   }
-  # effects EXAMPLE: what this example does to each workload.
-  effects() { gojq --compact-output --arg name "$1" '(.report.examples | map(.name) | index([$name])) as $i | .rows[] | [.name, .results[$i]]'; }
-  while read -r example first; do
-    for choice in "" "--registry quay.io --registry registry.example.net --exclude default" "--only default --registry registry.example.net"; do
-      row="$example $choice"
+  # effects PRESET: what this preset does to each workload.
+  effects() { gojq --compact-output --arg name "$1" '(.report.presets | map(.name) | index([$name])) as $i | .rows[] | [.name, .results[$i]]'; }
+  while read -r preset guard; do
+    for choice in "" "--registry quay.io --registry registry.example.net --exclude default" "--only default --registry registry.example.io"; do
+      row="$preset $choice"
       read -ra choice <<<"$choice"
-      rows=$(json "$example" "${choice[@]}")
-      gojq --raw-output '.commands[]' <<<"$rows" | sed 's/helm upgrade --install/helm template --set policyServer.create=true,policyServer.image=x:1/' >"$BATS_TEST_TMPDIR/commands"
-      bash -e "$BATS_TEST_TMPDIR/commands" | gojq --yaml-input --slurp 'map(select(.kind == "ClusterAdmissionPolicy"))' >"$BATS_TEST_TMPDIR/policies.json"
-      if [[ -n $first ]]; then
-        # The rows of a second policy are those after its first one, so both have to have the same images and namespaces.
-        run -0 gojq --exit-status 'length == 2 and (map([.spec.settings.images, .spec.namespaceSelector]) | .[0] == .[1])' "$BATS_TEST_TMPDIR/policies.json"
-        continue
-      fi
-      gojq --yaml-output '.[0]' "$BATS_TEST_TMPDIR/policies.json" >"$BATS_TEST_TMPDIR/policy.yaml"
-      same "$row" "$(effects "$example" <<<"$rows")" "$(json "$BATS_TEST_TMPDIR/policy.yaml" | effects "$BATS_TEST_TMPDIR/policy.yaml")"
+      rows=$(json "$preset" "${choice[@]}")
+      gojq --raw-output .command <<<"$rows" |
+        sed "s/helm upgrade --install/helm template --set policyServer.create=true,policyServer.image=x:1,guard.enabled=$guard/" >"$BATS_TEST_TMPDIR/command"
+      bash -e "$BATS_TEST_TMPDIR/command" |
+        gojq --yaml-input --yaml-output "select(.kind == \"ClusterAdmissionPolicy\" and (.spec.mutating or ${guard} == false))" >"$BATS_TEST_TMPDIR/policy.yaml"
+      same "$row" "$(effects "$preset" <<<"$rows")" "$(json "$BATS_TEST_TMPDIR/policy.yaml" | effects "$BATS_TEST_TMPDIR/policy.yaml")"
     done
-  done < <(json jobs | gojq --raw-output '.report.examples[] | select(.problem == "") | "\(.name) \(.first // "")"')
+  done < <(json jobs | gojq --raw-output '.report.presets[] | "\(.name) \((.isAudit or .name == "missing-tags") | not)"')
 }

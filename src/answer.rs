@@ -10,8 +10,8 @@ mod verdict;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-pub(crate) use self::changes::Edit;
-use self::changes::{changes, edits};
+pub(crate) use self::changes::{Edit, apply};
+use self::changes::{changes, edits, insertions};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};
 use crate::entry::Entry;
@@ -61,7 +61,7 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub(crate) fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
     let (settings, operation) = (pod.settings, pod.request.operation);
     let rejects = |entry: &&Entry<'_>| verdict(entry, settings, operation).0 == Verdict::Rejects;
     let mut rejecting = entries.iter().filter(rejects).peekable();
@@ -90,10 +90,13 @@ pub(crate) fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationRespons
         warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
         audit_annotations: (!audit_annotations.is_empty()).then_some(audit_annotations),
     };
-    let edits = if is_repaired {
-        edits(pod, changes, annotations)
+    let set = edits(changes, annotations);
+    let mut edits = if is_repaired {
+        // Before the changes, whose paths are those of the returned object.
+        insertions(pod)
     } else {
         Vec::new()
     };
+    edits.extend(set);
     (response, edits)
 }

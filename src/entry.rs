@@ -14,7 +14,7 @@ pub(crate) struct Entry<'o> {
     pub(crate) what: What,
     /// Whether the same request may be accepted later.
     pub(crate) is_retryable: bool,
-    /// Writes the sentence. None for a change that corrects no mistake: it is no finding.
+    /// Writes the sentence. None if nothing is wrong, or if another entry says it.
     pub(crate) sentence: Option<Box<Writer<'o>>>,
 }
 
@@ -28,17 +28,17 @@ pub(crate) enum What {
     Image(String),
     /// The pull has this pull policy now.
     Policy(PullPolicy),
-    /// The pull's image has this new check: `imagecheck-1 with Always`.
-    Check(String),
+    /// The pull's image has a new check with this name and this pull policy.
+    Check(String, PullPolicy),
+    /// The pull policy should be this one, and can't change.
+    FixedPolicy(PullPolicy),
     /// The pull's image needs a check, and none was added.
     NoCheck { rejects_pods: bool },
-    /// The Pod has to be rejected, e.g. because the pull policy should be this one and can't change.
-    Refusal(Option<PullPolicy>),
+    /// The image is wrong.
+    WrongImage { rejects_pods: bool },
     /// A pod template has an image that its registry doesn't have. Pods with it would be created,
     /// unless the settings reject them.
     NotFound { rejects_pods: bool },
-    /// Something is wrong that rejects no Pod.
-    Warning,
     /// A lookup of this image failed.
     Lookup(String, Action, Failure),
 }
@@ -67,7 +67,7 @@ impl<'o> Entry<'o> {
         }
     }
 
-    /// A change that corrects no mistake.
+    /// An entry without a sentence.
     pub(crate) fn silent(rule: &'static str, pull: usize, what: What) -> Self {
         Self {
             rule,
@@ -86,10 +86,10 @@ impl<'o> Entry<'o> {
     /// The order of entries in the annotations: that of the Pod.
     pub(crate) fn position(&self) -> (usize, u8) {
         let field = match self.what {
-            What::Refusal(None) | What::NotFound { .. } | What::Warning | What::Lookup(..) => 0,
+            What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,
             What::Image(_) => 1,
-            What::Check(_) | What::NoCheck { .. } => 2,
-            What::Policy(_) | What::Refusal(Some(_)) => 3,
+            What::Check(..) | What::NoCheck { .. } => 2,
+            What::Policy(_) | What::FixedPolicy(_) => 3,
         };
         (self.pull, field)
     }

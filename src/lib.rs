@@ -1,17 +1,22 @@
 //! consistent-pull-policy: a Kubewarden policy that keeps `imagePullPolicy` consistent between
 //! image checks and the containers that they guard.
 //!
-//! The data moves in one direction:
+//! # From a request to its answer
 //!
 //! 1. [`request`] reads the admission request, and [`settings`] the settings.
-//! 2. [`examination`] makes a list of *places* of the Pod spec ([`pod`]). Each has what came in,
-//!    and what it should be.
-//! 3. The [`rules`] set what each place should be, and add findings with their reasons. [`lookup`]
-//!    asks registries for them.
-//! 4. [`answer`] writes the answer and the edits of the object, from the findings and the changed
-//!    places.
+//! 2. [`pod`] reads the Pod into a list of its *pulls*: its containers and image volumes, each with
+//!    the moment at which a kubelet pulls it (`pod/start_order.rs`).
+//! 3. The [`rules`] run one after another. Each changes images and pull policies of pulls, or adds
+//!    new checks to the list. It returns an *entry* ([`entry`]) for each change, and for each thing
+//!    that it found and could not change. Only these entries come out of the rules. [`lookup`] asks
+//!    registries for them.
+//! 4. [`answer`] writes everything from the entries: the message, the warnings, the annotations and
+//!    the changed object. `answer/verdict.rs` has the table of what each mode and a pod template do
+//!    with each kind of entry.
 //!
-//! This file registers the three functions that a waPC host calls.
+//! A new rule is a file in `rules/` and a line in `rules.rs`. [`validate`] puts the steps together.
+//! A module imports only modules that come before it in this order: `json`, `sanitize`, `image`,
+//! `settings`, `request`, `lookup`, `pod`, `entry`, `rules`, `answer`, `validate`.
 //!
 //! # Words
 //!
@@ -21,13 +26,13 @@
 //! | pull policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` |
 //! | strength | the order of pull policies: `Always` > `IfNotPresent` > `Never` |
 //! | raise, lower | to replace a pull policy with a stronger one, or with a weaker one |
-//! | place | a container of any kind or an image volume: an entry that holds an image reference |
+//! | pull | a container of any kind or an image volume: an entry of the Pod that holds an image reference |
 //! | app container | an entry of `spec.containers` |
 //! | native sidecar | an init container with `restartPolicy: Always` |
 //! | first init container | the first init container that is neither a native sidecar nor exempt |
 //! | image check, check | an init container or image volume that only proves that its image can be pulled |
 //! | check volume | an image check that is an image volume |
-//! | moment | when a place is pulled: the position of its init container, or one last moment for all app containers |
+//! | moment | when a pull is made: the position of its init container, or one last moment for all app containers |
 //! | starts after | what a kubelet pulls only after another pull has succeeded |
 //! | needs a check | each app container; if added checks are image volumes, also what starts after the first init container |
 //! | work | what a check protects: the app containers; if added checks are image volumes, everything from the first init container on |
@@ -37,7 +42,7 @@
 //! | server default | the pull policy that the API server fills in if none is set |
 //! | lookup | one question to a registry, through the host, about one image |
 //! | pin | to write the digest behind a tag into the image |
-//! | finding | one thing that is wrong |
+//! | finding | an entry about something that is wrong |
 //! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
 
 // A panic becomes a WebAssembly trap. Then the request is rejected, the user sees a backtrace, and

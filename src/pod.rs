@@ -45,17 +45,23 @@ impl<'o> Pod<'o> {
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
         let spec = Spec::read(request.kind.spec(request.object)?)?;
+        let lists = [List::InitContainers, List::Containers];
+        let lists = lists.map(|list| spec.entries(list).map_or(0, <[_]>::len));
+        let count = lists.into_iter().fold(0, usize::saturating_add);
         let mut pod = Self {
             request,
             metadata,
             spec,
             settings,
-            pulls: Vec::new(),
+            pulls: Vec::with_capacity(count),
         };
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
         for list in List::ALL {
-            let apps = pod.apps().count();
+            let apps = match list {
+                List::Volumes => pod.apps().count(),
+                _ => 0,
+            };
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 let Some(source) = list.source(value)? else {
                     continue;

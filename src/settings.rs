@@ -6,17 +6,18 @@
 mod conflicts;
 mod for_image;
 mod image_checks;
+mod images;
 mod registry;
 mod value;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wildmatch::WildMatch;
 
 pub(crate) use self::for_image::ForImage;
-pub use self::image_checks::{Form, ImageChecks, OnMissing, Prefix, Template};
+pub use self::image_checks::{Form, ImageChecks, NamePattern, OnMissing, Prefix, Template};
+pub use self::images::Images;
 pub use self::registry::{Action, Lookup, Registry};
-use crate::image::Pattern;
+use crate::image::Reference;
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -55,25 +56,6 @@ pub enum Mode {
     Warn,
 }
 
-/// The pull policies that are required or forbidden for some images.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Images {
-    /// Containers of these images pull with `Always`. This is for clusters with several tenants:
-    /// each pull proves the Pod's own credentials. It takes precedence over `forbidAlways`.
-    #[serde(deserialize_with = "value::strings")]
-    pub require_always: Vec<Pattern>,
-    /// Containers of these images never pull with `Always`, so they start while a registry is
-    /// unreachable. `requireAlways` takes precedence. Don't use this together with the plugin
-    /// `AlwaysPullImages`.
-    #[serde(deserialize_with = "value::strings")]
-    pub forbid_always: Vec<Pattern>,
-    /// Images that are never examined and never changed.
-    #[serde(deserialize_with = "value::strings")]
-    pub exempt: Vec<Pattern>,
-}
-
 /// What a pod template is told about its Pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -85,43 +67,6 @@ pub enum PodTemplates {
     Warn,
     /// A finding for which the Pods would be rejected rejects the pod template too.
     Reject,
-}
-
-/// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
-/// one character.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
-#[serde(try_from = "String", into = "String")]
-pub struct NamePattern(WildMatch);
-
-impl NamePattern {
-    /// Whether the pattern matches the whole name of a container or image volume.
-    pub fn matches(&self, name: &str) -> bool {
-        self.0.matches(name)
-    }
-}
-
-impl TryFrom<String> for NamePattern {
-    type Error = String;
-
-    fn try_from(written: String) -> Result<Self, String> {
-        let is_allowed =
-            |byte: u8| image_checks::is_label_byte(byte) || matches!(byte, b'*' | b'?');
-        if written.trim_matches('-') != written || !written.bytes().all(is_allowed) {
-            return Err(format!(
-                "{written} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
-            ));
-        }
-        Ok(Self(WildMatch::new(&written)))
-    }
-}
-
-impl From<NamePattern> for String {
-    fn from(pattern: NamePattern) -> Self {
-        pattern.0.pattern()
-    }
 }
 
 impl Default for Settings {
@@ -147,6 +92,11 @@ impl Settings {
         value::read(tree)
     }
 
+    /// What the settings say about an image.
+    pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
+        ForImage::new(&self.images, &self.registry, image)
+    }
+
     /// Reads and checks the settings.
     ///
     /// # Errors
@@ -157,7 +107,7 @@ impl Settings {
             format!("the settings are no valid JSON at line {line}, column {column}")
         })?;
         let settings = Self::read(&tree)?;
-        let conflicts = conflicts::conflicts(&settings);
+        let conflicts = conflicts::conflicts(&settings.image_checks, &settings.registry);
         if conflicts.is_empty() {
             Ok(settings)
         } else {

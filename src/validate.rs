@@ -5,11 +5,11 @@ use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use kubewarden_policy_sdk::{accept_request, reject_request};
 use wapc_guest::CallResult;
 
-use crate::answer::{Rejection, answer};
+use crate::answer::{Edit, Rejection, answer, apply};
 use crate::json::InvalidField;
 use crate::lookup::Client;
 use crate::pod::Pod;
-use crate::request::{Metadata, Operation, Review};
+use crate::request::{Metadata, Operation, Request, Review};
 use crate::rules;
 use crate::settings::{PodTemplates, Settings};
 
@@ -20,7 +20,11 @@ use crate::settings::{PodTemplates, Settings};
 /// every answer.
 pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
     match response(payload, client) {
-        Ok(Some(response)) => Ok(serde_json::to_vec(&response)?),
+        Ok(Some(response)) => {
+            let answer = serde_json::to_vec(&response)?;
+            keep(response);
+            Ok(answer)
+        }
         Ok(None) => accept_request(),
         Err(Rejection { message, code }) => reject_request(Some(message), Some(code), None, None),
     }
@@ -32,39 +36,59 @@ fn response(
     client: &mut dyn Client,
 ) -> Result<Option<ValidationResponse>, Rejection> {
     let mut review = Review::read(payload).map_err(Rejection::unreadable)?;
-    let read = Settings::read(review.settings());
-    let settings = read
+    let settings = Settings::read(review.settings())
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
-    let Some(request) = review.request().filter(|request| {
-        request.operation != Operation::Template || settings.pod_templates != PodTemplates::Off
-    }) else {
-        return Ok(None);
+    let examined = match review.request() {
+        Some(request) => examine(&request, &settings, client)?,
+        None => None,
     };
-    let malformed = |wrong: InvalidField<'_>| {
-        Rejection::malformed(wrong.sentence(request.object), request.creates)
+    let response = examined.map(|(mut response, edits)| {
+        if !edits.is_empty() {
+            let mut object = review.take_object();
+            for edit in edits {
+                apply(&mut object, edit);
+            }
+            response.mutated_object = Some(object);
+        }
+        response
+    });
+    keep(review);
+    Ok(response)
+}
+
+/// The answer to a request, without the changed object, and the edits of this object.
+fn examine(
+    request: &Request<'_>,
+    settings: &Settings,
+    client: &mut dyn Client,
+) -> Result<Option<(ValidationResponse, Vec<Edit>)>, Rejection> {
+    if request.operation == Operation::Template && settings.pod_templates == PodTemplates::Off {
+        return Ok(None);
+    }
+    let malformed = |invalid: InvalidField<'_>| {
+        Rejection::malformed(invalid.sentence(request.object), request.creates)
     };
     let object_metadata = Metadata::read(request.object).map_err(malformed)?;
     if request.is_untouched(&object_metadata) {
         return Ok(None);
     }
-    let metadata = request
-        .template_metadata()
-        .map_err(malformed)?
-        .unwrap_or(object_metadata);
-    let (mut response, edits) = {
-        let mut pod = Pod::read(&request, metadata, &settings).map_err(malformed)?;
-        if !pod.is_needed() {
-            return Ok(None);
-        }
-        let entries = rules::run(&mut pod, client);
-        answer(&pod, &entries)
-    };
-    if !edits.is_empty() {
-        let mut object = review.take_object();
-        edits.into_iter().for_each(|edit| edit(&mut object));
-        response.mutated_object = Some(object);
+    let metadata = request.template_metadata().map_err(malformed)?;
+    let metadata = metadata.unwrap_or(object_metadata);
+    let mut pod = Pod::read(request, metadata, settings).map_err(malformed)?;
+    if !pod.is_needed() {
+        return Ok(None);
     }
-    Ok(Some(response))
+    let entries = rules::run(&mut pod, client);
+    let answer = answer(&mut pod, &entries);
+    keep((pod, entries));
+    Ok(Some(answer))
+}
+
+/// Keeps a tree in the module, where nothing is freed: dropping it would only walk through it.
+fn keep<T>(tree: T) {
+    if cfg!(target_family = "wasm") {
+        std::mem::forget(tree);
+    }
 }
 
 /// Answers waPC's `validate_settings`.

@@ -15,10 +15,10 @@ const FILES = import.meta.glob<string>("../../examples/*.yaml", {
   eager: true,
 });
 const nameOf = (path: string) => path.replace(/^.*\/|\.yaml$/g, "");
-const named = Object.entries(FILES).map(([path, text]): [string, string] => [nameOf(path), text]);
-/** The example files by their names. */
-export const EXAMPLES = named.filter(([name]) => name !== "pairs");
-const PAIRS = named.find(([name]) => name === "pairs")?.[1] ?? "";
+/** The presets, and what can't be combined, by the names of their files. */
+const PRESETS = Object.entries(FILES).map(([path, text]): [string, string] => [nameOf(path), text]);
+/** The names of the presets. */
+export const NAMES = PRESETS.map(([name]) => name).filter((name) => name !== "pairs");
 
 export class Client {
   readonly #worker = new PolicyWorker();
@@ -45,7 +45,7 @@ export class Client {
 
   /** Reads objects: the number of workloads, or `undefined` if another input came meanwhile. */
   open(inputs: Input[], progress: (progress: Progress) => void): Promise<number | undefined> {
-    return this.#send({ task: "open", inputs, files: EXAMPLES, pairs: PAIRS }, progress);
+    return this.#send({ task: "open", inputs, files: PRESETS }, progress);
   }
 
   /** Works out the rows that are left. True if these are all. */

@@ -3,7 +3,7 @@
 import policyModule from "virtual:policy-module";
 import surveyModule from "virtual:survey-module";
 import { showAnswer, showStart, type Shown } from "./answer-view.ts";
-import { Client, EXAMPLES } from "./client.ts";
+import { Client, NAMES } from "./client.ts";
 import { byId, copy, h } from "./dom.ts";
 import { editor } from "./editor.ts";
 import { Guest, type HostCall } from "./host.ts";
@@ -45,8 +45,8 @@ const chart = `oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-polic
 let files: { name: string; inputs: Input[] } | undefined;
 let rows: Row[] = [];
 let report: Report | undefined;
-/** The example whose plan is shown. */
-let example = "";
+/** The preset whose plan is shown. */
+let preset = "";
 /** The settings that were typed, or why they are wrong. */
 let settings: unknown = {};
 /** The one request that was typed. */
@@ -177,21 +177,20 @@ async function work(mine: number) {
 
 function show(isDone: boolean) {
   if (!report) return;
-  survey.show(report, rows, example, isDone);
-  plan.show(example, report, rows);
+  survey.show(report, rows, preset, isDone);
+  plan.show(preset, report, rows);
   if (isDone) void command();
 }
 
 function choose(name: string) {
-  example = name;
+  preset = name;
   if (report) show(report.done === report.workloads);
 }
 
 async function command() {
-  if (!example) return;
+  if (!preset) return;
   try {
-    const commands = await client.call<string[]>({ call: "commands", example, chart });
-    plan.command(commands.join("\n"), true);
+    plan.command(await client.call<string>({ call: "command", preset, chart }), true);
   } catch (error) {
     plan.command(message(error), false);
   }
@@ -214,14 +213,14 @@ async function typed() {
   else if (only) byId("answer").hidden = byId("pod").hidden = byId("start").hidden = true;
 }
 
-/** Shows the answer to one object of a workload, with the settings of the chosen file. */
+/** Shows the answer to one object of a workload, with the settings of the chosen preset. */
 async function detail(row: number) {
-  if (!example) choose(report?.answer.files[0] ?? EXAMPLES[0]?.[0] ?? "");
+  if (!preset) choose(report?.answer.files[0] ?? NAMES[0] ?? "");
   const found = await client.call<{ request: Request; settings: unknown } | null>({
-    ...{ call: "detail", row, example },
+    ...{ call: "detail", row, preset },
   });
   if (!found) return;
-  await answer(found.request, found.settings, `with the settings of ${example}`);
+  await answer(found.request, found.settings, `with the settings of ${preset}`);
   byId("answer").scrollIntoView({ block: "start" });
   byId("answer-title").focus();
 }
@@ -273,8 +272,8 @@ function open(name: string, inputs: Input[]) {
   void update();
 }
 
-/** The settings in the file of an example. */
-const settingsOf = (text: string) => client.call<string>({ call: "settingsOf", text });
+/** The settings of a preset. */
+const settingsOf = (preset: string) => client.call<string>({ call: "settingsOf", preset });
 
 function listen() {
   const fill = (id: string, list: [string, string][], chosen: (text: string) => void) => {
@@ -292,9 +291,8 @@ function listen() {
     text,
   ]);
   fill("object-example", objects, (text) => objectEditor.replace(text));
-  fill("settings-example", [["nothing set", ""], ...EXAMPLES], async (text) =>
-    settingsEditor.replace(await settingsOf(text)),
-  );
+  const presets = ["nothing set", ...NAMES].map((name): [string, string] => [name, name]);
+  fill("settings-example", presets, async (name) => settingsEditor.replace(await settingsOf(name)));
   const input = byId<HTMLInputElement>("files");
   byId("open-files").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
@@ -311,7 +309,7 @@ function listen() {
   byId("copy-link").addEventListener("click", async () => {
     const fragment = await toFragment({
       ...{ object: objectEditor.text(), settings: settingsEditor.text() },
-      ...{ question: question(), example },
+      ...{ question: question(), preset },
     });
     // The link is also written into the address bar, in case it can't be copied.
     history.replaceState(null, "", `#${fragment}`);
@@ -333,7 +331,7 @@ async function follow(): Promise<string> {
     const typed = await fromFragment(location.hash);
     if (!typed) return "";
     if (typed.question) survey.incident = typed.question.incident;
-    example = typed.example ?? "";
+    preset = typed.preset ?? "";
     settingsEditor.replace(typed.settings);
     objectEditor.replace(typed.object);
     return "";
@@ -365,7 +363,7 @@ byId("module").textContent = `annotated-policy.wasm ${version}`;
 await client.started;
 listen();
 await client.open([], () => undefined).catch(() => undefined);
-settingsEditor.replace(await settingsOf(EXAMPLES.find(([name]) => name === "jobs")?.[1] ?? ""));
+settingsEditor.replace(await settingsOf("jobs"));
 const damage = await follow();
 await update();
 byId("object-problem").textContent ||= damage;

@@ -1,4 +1,4 @@
-/** The plan for one file: what it needs, what a person chooses, the command, and its workloads. */
+/** The plan for one preset: what it needs, what a person chooses, the command, and its workloads. */
 
 import { byId, copy, h } from "./dom.ts";
 import { Table } from "./table.ts";
@@ -25,7 +25,7 @@ export class PlanView {
   #limit = PAGE;
   #rows: Row[] = [];
   #report: Report | undefined;
-  #example = "";
+  #preset = "";
 
   constructor(private readonly actions: { ask: () => void; choose: (row: number) => void }) {
     byId("plan-table").append(this.#table.element);
@@ -75,15 +75,15 @@ export class PlanView {
     this.#table.clear();
   }
 
-  /** Shows the plan for a file; for an empty name, the workloads as they are. */
-  show(example: string, report: Report, rows: Row[]) {
-    if (example !== this.#example) this.#table.clear();
-    this.#example = example;
+  /** Shows the plan for a preset; for an empty name, the workloads as they are. */
+  show(preset: string, report: Report, rows: Row[]) {
+    if (preset !== this.#preset) this.#table.clear();
+    this.#preset = preset;
     this.#rows = rows;
     this.#report = report;
-    byId("plan").hidden = rows.length === 0 || (example === "" && report.workloads === 1);
-    const line = report.examples.find(({ name }) => name === example);
-    byId("plan-title").textContent = line ? `The file ${example}` : "Your workloads";
+    byId("plan").hidden = rows.length === 0 || (preset === "" && report.workloads === 1);
+    const line = report.presets.find(({ name }) => name === preset);
+    byId("plan-title").textContent = line ? `The preset ${preset}` : "Your workloads";
     byId("plan-about").hidden = !line;
     byId("plan-purpose").textContent = line?.purpose ?? "";
     byId("plan-needs").textContent = line?.needs ?? "";
@@ -92,7 +92,7 @@ export class PlanView {
     this.#list();
   }
 
-  /** Shows the commands that install it, or why there is none. */
+  /** Shows the command that installs it, or why there is none. */
   command(text: string, isCommand: boolean) {
     byId("plan-command").textContent = text;
     byId("copy-command").hidden = !isCommand;
@@ -127,7 +127,7 @@ export class PlanView {
   }
 
   #list() {
-    const index = this.#report?.examples.findIndex(({ name }) => name === this.#example) ?? -1;
+    const index = this.#report?.presets.findIndex(({ name }) => name === this.#preset) ?? -1;
     const text = this.#filter.value.trim().toLowerCase();
     const isShown = ({ row, effect }: { row: Row; effect: Row["results"][number] | undefined }) =>
       (index < 0 || effect) &&

@@ -1,4 +1,4 @@
-/** The survey: the answer first, then the incident that a person chooses, and a line for each file. */
+/** The survey: the answer first, then the incident that a person chooses, and a line for each preset. */
 
 import { byId, h, save } from "./dom.ts";
 import { type Cell, Table } from "./table.ts";
@@ -6,8 +6,8 @@ import type { Ends, Incident, Line, Report, Row } from "./types.ts";
 
 const WHATS: Record<Incident["what"], string> = {
   image: "one image is gone",
-  registry: "one registry is away",
-  registries: "all registries are away",
+  registry: "one registry is down",
+  registries: "all registries are down",
 };
 const MOMENTS: Record<Incident["moment"], string> = {
   empty: "new, on an empty node",
@@ -15,7 +15,7 @@ const MOMENTS: Record<Incident["moment"], string> = {
   reboot: "from before, after a reboot of its node",
 };
 const HEADS = [
-  ...["file", "selects", "changes", "warns", "rejects"],
+  ...["preset", "selects", "changes", "warns", "rejects"],
   ...["half of the work", "waits", "old image"],
 ];
 
@@ -26,8 +26,8 @@ export type Actions = {
   ask: () => void;
   stop: () => void;
   goOn: () => void;
-  /** An example was chosen. */
-  choose: (example: string) => void;
+  /** A preset was chosen. */
+  choose: (preset: string) => void;
   /** The text of the rows as CSV. */
   csv: () => Promise<string>;
 };
@@ -124,15 +124,15 @@ export class SurveyView {
     byId("survey-assumed").replaceChildren(...report.assumed.map((words) => h("li", {}, words)));
     this.#names();
     if (isDone) this.#answer(report);
-    for (const line of report.examples) {
+    for (const line of report.presets) {
       this.#table.write(line.name, () => this.#head(line), cells(line), line.name === chosen);
     }
     // The order stays while rows come in.
     const { files } = report.answer;
     const rank = (line: Line) => (files.includes(line.name) ? 1e9 : line.selected + line.reported);
     const sorted = isDone
-      ? [...report.examples].sort((one, other) => rank(other) - rank(one))
-      : report.examples;
+      ? [...report.presets].sort((one, other) => rank(other) - rank(one))
+      : report.presets;
     this.#table.order(sorted.map(({ name }) => name));
   }
 
@@ -143,7 +143,7 @@ export class SurveyView {
   }
 
   #answer({ answer }: Report) {
-    // A file's name in the sentence is a button.
+    // A preset's name in the sentence is a button.
     const parts: (string | Node)[] = [];
     let rest = answer.sentence;
     for (const file of answer.files) {
@@ -184,7 +184,7 @@ export class SurveyView {
   }
 }
 
-/** The cells of a file's line. */
+/** The cells of a preset's line. */
 function cells(line: Line): Cell[] {
   const number = (label: string, count: number): Cell => ({
     text: count.toLocaleString("en"),

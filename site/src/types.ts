@@ -39,7 +39,6 @@ export type Line = {
   name: string;
   purpose: string;
   needs: string;
-  first: string | null;
   isAudit: boolean;
   problem: string;
   selected: number;
@@ -59,7 +58,7 @@ export type Report = {
   assumed: string[];
   workloads: number;
   done: number;
-  examples: Line[];
+  presets: Line[];
   registries: { name: string; pods: number; doubt: string | null; isPublic: boolean }[];
   images: string[];
   namespaces: string[];

@@ -9,7 +9,7 @@ export type Input = File | string;
 
 export type Task =
   | { task: "start"; core: WebAssembly.Module; policy: WebAssembly.Module }
-  | { task: "open"; inputs: Input[]; files: [string, string][]; pairs: string }
+  | { task: "open"; inputs: Input[]; files: [string, string][] }
   | { task: "call"; call: object }
   | { task: "settings"; settings: unknown }
   | { task: "run" }
@@ -82,10 +82,10 @@ async function run(id: number, task: Task): Promise<unknown> {
 }
 
 /** Reads all inputs. Returns the number of workloads, or `undefined` if another input came. */
-async function open(id: number, core: Core, { inputs, files, pairs }: Task & { task: "open" }) {
+async function open(id: number, core: Core, { inputs, files }: Task & { task: "open" }) {
   const mine = turn;
   told = 0;
-  core.call({ call: "begin", files, pairs });
+  core.call({ call: "begin", files });
   const blobs = inputs.map((input) => (typeof input === "string" ? new Blob([input]) : input));
   const size = blobs.reduce((sum, blob) => sum + blob.size, 0);
   let [read, since] = [0, performance.now()];
@@ -99,6 +99,7 @@ async function open(id: number, core: Core, { inputs, files, pairs }: Task & { t
       scope.postMessage({ id, progress: { part: read / size } });
       since = performance.now();
     }
+    core.call({ call: "endFile" });
   }
   return core.call<number>({ call: "finish" });
 }

@@ -61,11 +61,14 @@ impl<'e> Finding<'e> {
     fn of(pod: &Pod<'_>, pull: &'e Pull<'_>, entry: &'e Entry<'_>) -> Self {
         let (list, image) = (pull.list, sanitize(pull.written_image));
         let (key, found, expected) = match &entry.what {
-            What::Policy(policy) | What::Refusal(Some(policy)) => {
+            What::Policy(policy) | What::FixedPolicy(policy) => {
                 let found = pull.written_policy.map(|found| found.as_str().into());
                 (list.policy_key(), found, Some(policy.as_str().into()))
             }
-            What::Check(check) => (list.image_key(), None, Some((&**check).into())),
+            What::Check(name, policy) => {
+                let check = format!("{name} with {}", policy.as_str());
+                (list.image_key(), None, Some(check.into()))
+            }
             What::NoCheck { .. } => (list.image_key(), None, Some("an image check".into())),
             What::Image(to) => (list.image_key(), Some(image.clone()), Some(sanitize(to))),
             _ => (list.image_key(), Some(image.clone()), None),

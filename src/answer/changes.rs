@@ -1,10 +1,13 @@
 //! The changes of a Pod, as the record lists them, and the functions that make them in the object.
 
+use std::slice::Iter;
+
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::entry::{Entry, What};
-use crate::pod::{Pod, Pull, mount};
+use crate::image::PullPolicy;
+use crate::pod::{List, Pod, Pull, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
@@ -20,52 +23,62 @@ pub(super) struct Change<'p> {
     rule: &'static str,
 }
 
-/// Makes a change in the object.
-pub(crate) type Edit = Box<dyn FnOnce(&mut Value)>;
+/// An edit of the object: the path of a value, and the new value. With an index, the value is a
+/// list, and its elements are inserted there into the list at the path.
+pub(crate) type Edit = (String, Option<usize>, Value);
+
+/// The position of a change: list, index, and image before pull policy.
+type Position = (List, usize, bool);
 
 /// All changes, in the order of the returned Pod.
 pub(super) fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
-    let spec = pod.request.kind.spec_path();
-    let mut changes = Vec::new();
     let mut checks = pod.added().iter();
-    for entry in entries {
-        let Some(pull) = pod.pulls.get(entry.pull) else {
-            continue;
-        };
-        let list = pull.list;
-        let (pull, key, from, to) = match &entry.what {
-            What::Image(image) => {
-                let from = Some(pull.written_image);
-                (pull, list.image_key(), from, Value::from(&**image))
-            }
-            What::Policy(policy) => {
-                let from = pull.written_policy.map(|policy| policy.as_str());
-                (pull, list.policy_key(), from, policy.as_str().into())
-            }
-            What::Check(_) => match checks.next() {
-                Some(check) => {
-                    let to = check.list.entry(&check.name, check.image(), check.policy);
-                    (check, "", None, to)
-                }
-                None => continue,
-            },
-            _ => continue,
-        };
-        let index = returned_index(pod, pull);
-        let change = Change {
-            path: match key {
-                "" => pull.path(spec, index),
-                key => pull.field_path(spec, index, key),
-            },
-            container: &pull.name,
-            from,
-            to,
-            rule: entry.rule,
-        };
-        changes.push(((pull.list, index, key == pull.list.policy_key()), change));
-    }
+    let changes = entries.iter();
+    let changes = changes.filter_map(|entry| change(pod, entry, &mut checks));
+    let mut changes: Vec<(Position, Change<'p>)> = changes.collect();
     changes.sort_by_key(|(position, _)| *position);
     changes.into_iter().map(|(_, change)| change).collect()
+}
+
+/// The change of an entry. None if it is a report. `checks` are the added checks.
+fn change<'p>(
+    pod: &'p Pod<'_>,
+    entry: &Entry<'_>,
+    checks: &mut Iter<'p, Pull<'_>>,
+) -> Option<(Position, Change<'p>)> {
+    let pull = match entry.what {
+        What::Check(..) => checks.next()?,
+        _ => pod.pulls.get(entry.pull)?,
+    };
+    let list = pull.list;
+    let (key, from, to) = match &entry.what {
+        What::Image(image) => {
+            let from = Some(pull.written_image);
+            (Some(list.image_key()), from, Value::from(&**image))
+        }
+        What::Policy(policy) => {
+            let from = pull.written_policy.map(PullPolicy::as_str);
+            (Some(list.policy_key()), from, policy.as_str().into())
+        }
+        What::Check(..) => {
+            let to = list.entry(&pull.name, pull.image(), pull.policy);
+            (None, None, to)
+        }
+        _ => return None,
+    };
+    let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
+    let change = Change {
+        path: match key {
+            Some(key) => pull.field_path(spec, index, key),
+            None => pull.path(spec, index),
+        },
+        container: &pull.name,
+        from,
+        to,
+        rule: entry.rule,
+    };
+    let is_policy = key == Some(list.policy_key());
+    Some(((list, index, is_policy), change))
 }
 
 /// The index of a pull in its list of the returned object. Added checks move the entries behind
@@ -80,60 +93,51 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
     pull.index.saturating_add(moved_by)
 }
 
-/// The edits of the object. They touch only images, pull policies, this policy's annotations, and
-/// added checks with their mounts. Only Pods are changed, so the Pod spec is at `spec`.
+/// The edits of the object that these changes and annotations make. Their paths are those of the
+/// returned object.
 pub(super) fn edits(
-    pod: &Pod<'_>,
     changes: Vec<Change<'_>>,
     annotations: Vec<(&'static str, String)>,
 ) -> Vec<Edit> {
+    let annotations = annotations.into_iter().map(|(key, annotation)| {
+        let path = ["metadata.annotations.", key].concat();
+        (path, None, annotation.into())
+    });
+    let changes = changes.into_iter().filter(|change| change.to.is_string());
+    let changes = changes.map(|change| (change.path, None, change.to));
+    changes.chain(annotations).collect()
+}
+
+/// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
+/// is at `spec`.
+pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let added = pod.added();
-    if let Some(first) = added.first() {
-        let entries = added.iter().filter_map(|check| check.added.clone());
-        let path = format!("spec.{}", first.list.name());
-        edits.push(insert(path, first.index, entries.collect()));
-        for (_, container) in pod.at(&first.start.mounted_by) {
-            let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
-            let mounts = added.iter().map(|check| mount(&check.name));
-            edits.push(insert(path, usize::MAX, mounts.collect()));
-        }
+    let Some(first) = added.first() else {
+        return edits;
+    };
+    let (path, index) = (format!("spec.{}", first.list.name()), first.index);
+    for (_, container) in pod.at(&first.start.mounted_by) {
+        let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
+        let mounts = added.iter().map(|check| mount(&check.name));
+        edits.push((path, Some(usize::MAX), mounts.collect()));
     }
-    // The paths are those of the returned object, so the checks are inserted first.
-    for change in changes {
-        if change.to.is_string() {
-            edits.push(set(change.path, change.to));
-        }
-    }
-    for (key, annotation) in annotations {
-        edits.push(set(
-            ["metadata.annotations.", key].concat(),
-            annotation.into(),
-        ));
-    }
+    let entries = pod.pulls.iter_mut().filter_map(|pull| pull.added.take());
+    edits.push((path, Some(index), entries.collect()));
     edits
 }
 
-/// Sets the value at a path.
-fn set(path: String, value: Value) -> Edit {
-    Box::new(move |object| {
-        if let Some(old) = value_at(object, &path) {
-            *old = value;
-        }
-    })
-}
-
-/// Inserts these values into the list at a path, at this index, or at the end of a shorter list.
-/// The list may be missing.
-fn insert(path: String, index: usize, values: Vec<Value>) -> Edit {
-    Box::new(move |object| match value_at(object, &path) {
-        Some(Value::Array(list)) => {
+/// Makes an edit. The list into which elements are inserted may be missing, or shorter than the
+/// index.
+pub(crate) fn apply(object: &mut Value, (path, index, value): Edit) {
+    match (value_at(object, &path), index, value) {
+        (Some(Value::Array(list)), Some(index), Value::Array(values)) => {
             let index = index.min(list.len());
             list.splice(index..index, values);
         }
-        Some(missing) => *missing = values.into(),
-        None => {}
-    })
+        (Some(old), _, value) => *old = value,
+        (None, ..) => {}
+    }
 }
 
 /// The value at a path such as `spec.containers[0].image`. Missing objects on the path are made,
@@ -142,7 +146,7 @@ fn value_at<'v>(object: &'v mut Value, path: &str) -> Option<&'v mut Value> {
     let mut steps = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
     steps.try_fold(object, |value, step| {
         if value.is_null() {
-            *value = Value::Object(serde_json::Map::new());
+            *value = Value::Object(Map::new());
         }
         match value {
             Value::Array(list) => list.get_mut(step.parse::<usize>().ok()?),

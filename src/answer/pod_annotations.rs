@@ -34,22 +34,18 @@ pub(super) fn annotations(
     let sizes = metadata
         .annotations()
         .map(|(key, value)| size(key, value.as_str()));
-    let free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
-    let room = |key| free.saturating_add(size(key, metadata.annotation(key)));
-    let mut room_of_warnings = room(WARNINGS_ANNOTATION);
-    if let Some(record) = record(changes, metadata, room(CHANGES_ANNOTATION)) {
-        let new_size = size(CHANGES_ANNOTATION, Some(&record));
-        room_of_warnings = room_of_warnings
-            .saturating_add(size(
-                CHANGES_ANNOTATION,
-                metadata.annotation(CHANGES_ANNOTATION),
-            ))
-            .saturating_sub(new_size);
-        written.push((CHANGES_ANNOTATION, record));
-    }
-    if let Some(warnings) = with_earlier(warnings, metadata, room_of_warnings) {
-        written.push((WARNINGS_ANNOTATION, warnings));
-    }
+    let mut free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
+    let mut add = |key: &'static str, list: &dyn Fn(usize) -> Option<String>| {
+        let room = free.saturating_add(size(key, metadata.annotation(key)));
+        if let Some(list) = list(room.saturating_sub(key.len()).min(LIST_MAX)) {
+            free = room.saturating_sub(size(key, Some(&list)));
+            written.push((key, list));
+        }
+    };
+    add(CHANGES_ANNOTATION, &|max| record(changes, metadata, max));
+    add(WARNINGS_ANNOTATION, &|max| {
+        with_earlier(warnings, metadata, max)
+    });
     written
 }
 
@@ -60,7 +56,7 @@ fn size(key: &str, value: Option<&str>) -> usize {
 
 /// The record of these changes. None without changes or without room. The entries of an
 /// earlier record come last, so that a forged record can't take the room of the new entries.
-fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Option<String> {
+fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option<String> {
     if changes.is_empty() {
         return None;
     }
@@ -69,12 +65,7 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, room: usize) -> Optio
         .and_then(earlier_record);
     let (earlier, more) = earlier.unwrap_or_default();
     let count = changes.len().saturating_add(earlier.len());
-    joined(
-        changes.iter().map(to_json).chain(earlier),
-        count,
-        more,
-        room.saturating_sub(CHANGES_ANNOTATION.len()).min(LIST_MAX),
-    )
+    joined(changes.iter().map(to_json).chain(earlier), count, more, max)
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no
@@ -96,8 +87,7 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
 
 /// The earlier warnings of the Pod, followed by each of `warnings` that they lack. None if nothing
 /// is added.
-fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, room: usize) -> Option<String> {
-    let max = room.saturating_sub(WARNINGS_ANNOTATION.len()).min(LIST_MAX);
+fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, max: usize) -> Option<String> {
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
     let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
     let warnings: Vec<String> = warnings.iter().map(to_json).collect();

@@ -73,19 +73,14 @@ pub(super) fn warnings(pod: &Pod<'_>, entries: &[Entry<'_>], is_repaired: bool) 
     let mut hidden = 0_usize;
     for entry in entries {
         let (verdict, prefix) = verdict(entry, pod.settings, pod.request.operation);
-        let is_unrepaired = verdict == Verdict::Warns;
         let is_shown = warnings.lines.len() < WARNINGS_MAX;
-        let has_room = is_unrepaired && room > 0;
+        let has_room = verdict == Verdict::Warns && room > 0;
+        let sentence = || sentence(pod, entry, is_repaired);
         let line = match verdict {
             // Nothing shows it, so it is not written.
             Verdict::Warns if !is_shown && !has_room => Some(String::new()),
-            Verdict::Warns => {
-                let sentence = sentence(pod, entry, is_repaired);
-                sentence.map(|sentence| joined(prefix, &sentence))
-            }
-            Verdict::Repairs if is_repaired => {
-                sentence(pod, entry, true).and_then(|sentence| sentence.repaired)
-            }
+            Verdict::Warns => sentence().map(|sentence| joined(prefix, &sentence)),
+            Verdict::Repairs if is_repaired => sentence().and_then(|sentence| sentence.repaired),
             _ => None,
         };
         let Some(line) = line else {

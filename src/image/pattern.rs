@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
-use super::Reference;
+use super::reference::Reference;
 use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
 
 /// The start of the names of Docker Hub's official images.

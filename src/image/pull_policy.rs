@@ -1,6 +1,6 @@
 //! The pull policy: its values, their strength, and the server default.
 
-use super::Reference;
+use super::reference::Reference;
 
 /// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
 /// `pullPolicy`.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::failure::Cause;
-use super::{Client, Failure};
+use super::client::Client;
+use super::failure::{Cause, Failure};
 use crate::image::{Reference, is_digest};
 
 /// The largest number of lookups in one request.

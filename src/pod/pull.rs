@@ -29,7 +29,9 @@ pub(crate) struct Pull<'o> {
     pub(crate) new_image: Option<String>,
     /// The pull policy that came in. None if none was set.
     pub(crate) written_policy: Option<PullPolicy>,
-    /// The pull policy now. If none was set and no rule has changed it, it is the server default.
+    /// The pull policy that came in, or else the server default.
+    pub(crate) policy_before: PullPolicy,
+    /// The pull policy now.
     pub(crate) policy: PullPolicy,
     /// What the settings say about the image that came in.
     pub(crate) settings: ForImage<'o>,
@@ -67,51 +69,37 @@ impl<'o> Pull<'o> {
         let reference = Reference::parse(image);
         let written_policy = pull_policy(source, list.policy_key())?;
         let server_default = || PullPolicy::server_default(reference.as_ref().ok());
+        let policy = written_policy.unwrap_or_else(server_default);
         let for_image = reference.map(|image| settings.for_image(&image));
         Ok(Self {
-            list,
-            index,
             value,
-            added: None,
-            name: name.into(),
             written_image: image,
             reference,
-            new_image: None,
             written_policy,
-            policy: written_policy.unwrap_or_else(server_default),
             settings: for_image.unwrap_or_default(),
             is_native_sidecar: restart_policy == Some("Always"),
-            is_check: false,
-            start: Start::default(),
-            stored_image: None,
-            is_new: true,
+            ..Self::new(list, index, name.into(), policy)
         })
     }
 
-    /// A check that a rule adds. Its index is that in the returned object.
-    pub(crate) fn added(
-        list: List,
-        index: usize,
-        name: String,
-        image: String,
-        policy: PullPolicy,
-        start: Start,
-    ) -> Self {
+    /// A pull without an entry of the request.
+    pub(crate) fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
         Self {
             list,
             index,
             value: &Value::Null,
-            added: Some(list.entry(&name, &image, policy)),
-            name: name.into(),
+            added: None,
+            name,
             written_image: "",
             reference: Err(Invalid::Empty),
-            new_image: Some(image),
+            new_image: None,
             written_policy: None,
+            policy_before: policy,
             policy,
             settings: ForImage::default(),
             is_native_sidecar: false,
-            is_check: true,
-            start,
+            is_check: false,
+            start: Start::default(),
             stored_image: None,
             is_new: true,
         }
@@ -135,12 +123,6 @@ impl<'o> Pull<'o> {
     /// Whether the rules after *invalid-image* examine it.
     pub(crate) fn is_examined(&self) -> bool {
         self.is_new && !self.settings.is_exempt && !self.is_invalid()
-    }
-
-    /// The pull policy that came in, or else the server default.
-    pub(crate) fn policy_before(&self) -> PullPolicy {
-        let server_default = || PullPolicy::server_default(self.reference.as_ref().ok());
-        self.written_policy.unwrap_or_else(server_default)
     }
 
     /// The image now.
@@ -193,14 +175,14 @@ impl<'o> Pull<'o> {
 
     /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
     pub(crate) fn pulls(&self, image: &str) -> String {
-        let (name, policy) = (self.label(), self.policy_before().as_str());
+        let (name, policy) = (self.label(), self.policy_before.as_str());
         format!("{name} pulls {image} with {policy}")
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
     pub(crate) fn now_pulls(&self) -> String {
         let (name, image) = (self.label(), sanitize(self.written_image));
-        let (now, before) = (self.policy.as_str(), self.policy_before().as_str());
+        let (now, before) = (self.policy.as_str(), self.policy_before.as_str());
         format!("{name} now pulls {image} with {now} instead of {before}")
     }
 

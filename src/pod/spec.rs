@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::List;
+use super::list::List;
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 
 /// The label of a node with the name of its operating system, and the older name of this label.

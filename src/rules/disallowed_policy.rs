@@ -18,7 +18,7 @@ pub(super) fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
             pull.policy = allowed;
             What::Policy(allowed)
         } else {
-            What::Refusal(Some(allowed))
+            What::FixedPolicy(allowed)
         };
         entries.push(Entry::new(RULE, index, what, move |pull, image| {
             let (pulls, pattern) = (pull.pulls(image), pattern.as_str());

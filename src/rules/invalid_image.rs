@@ -39,6 +39,7 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
                 repaired: None,
             }
         };
-        entries.push(Entry::new(RULE, index, What::Refusal(None), sentence));
+        let what = What::WrongImage { rejects_pods: true };
+        entries.push(Entry::new(RULE, index, what, sentence));
     }
 }

@@ -17,9 +17,9 @@ use std::rc::Rc;
 use self::needs::{Uncovered, uncovered};
 use self::new_checks::{TOO_LARGE, new_checks};
 use crate::entry::{Entry, Sentence, What};
-use crate::pod::{List, Pod, Pull};
+use crate::pod::{List, Pod};
 use crate::sanitize::sanitize;
-use crate::settings::OnMissing;
+use crate::settings::{Form, OnMissing};
 
 const RULE: &str = "missing-check";
 
@@ -35,20 +35,17 @@ pub(super) fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &
     if uncovered.is_empty() {
         return;
     }
-    if action != OnMissing::Add {
-        let rejects_pods = action == OnMissing::Reject;
-        for one in &uncovered {
-            let policy = one.policy.as_str();
-            let help = format!("add an image check with this image and pull policy {policy}");
-            let what = What::NoCheck { rejects_pods };
-            report(pod, entries, one, what, &help.into());
-        }
-        return;
-    }
-    match new_checks(pod, &uncovered) {
+    let checks = match action {
+        OnMissing::Add => new_checks(pod, &uncovered).map_err(Some),
+        _ => Err(None),
+    };
+    match checks {
         Ok(checks) => {
+            pod.pulls.reserve_exact(checks.len());
             for (check, one) in checks.into_iter().zip(&uncovered) {
-                report_added(pod, entries, one, &check);
+                let name = check.name.to_string();
+                let what = What::Check(name.clone(), check.policy);
+                report(pod, entries, one, what, Ok(name));
                 if let Some(pulls) = images.get_mut(one.image) {
                     pulls.push(pod.pulls.len());
                 }
@@ -56,10 +53,12 @@ pub(super) fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &
             }
         }
         Err(why) => {
-            let rejects_pods = why == TOO_LARGE;
-            let why = why.into();
+            let is_too_large = why.as_deref() == Some(TOO_LARGE);
+            let rejects_pods = action == OnMissing::Reject || is_too_large;
+            let why: Option<Rc<str>> = why.map(Into::into);
             for one in &uncovered {
-                report(pod, entries, one, What::NoCheck { rejects_pods }, &why);
+                let what = What::NoCheck { rejects_pods };
+                report(pod, entries, one, what, Err(why.clone()));
             }
         }
     }
@@ -72,31 +71,14 @@ fn applies(pod: &Pod<'_>) -> bool {
     pod.has_checks() || (pod.settings.image_checks.pods_without_checks && can_be_half_done)
 }
 
-/// Reports an image that gets a check.
-fn report_added<'o>(
-    pod: &Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    image: &Uncovered,
-    check: &Pull<'_>,
-) {
-    let kind = match check.list {
-        List::Volumes => "image volume",
-        _ => "init container",
-    };
-    let (name, policy) = (&check.name, image.policy.as_str());
-    let key = check.list.policy_key();
-    let help = format!("add an {kind} {name} with this image and {key} {policy}");
-    let what = What::Check(format!("{name} with {policy}"));
-    report(pod, entries, image, what, &help.into());
-}
-
-/// Reports an image that is not covered.
+/// Reports an image that is not covered. `repair` has the name of the added check, or says why none
+/// is added.
 fn report<'o>(
     pod: &Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
     image: &Uncovered,
     what: What,
-    help: &Rc<str>,
+    repair: Result<String, Option<Rc<str>>>,
 ) {
     let Some(pull) = pod.pulls.get(image.pull) else {
         return;
@@ -104,26 +86,25 @@ fn report<'o>(
     let first_mounting = pod.at(&pull.start.mounted_by).next();
     let waiting = first_mounting.map_or(pull, |(_, container)| container);
     let waiting = waiting.label().into_owned();
-    let check = match &what {
-        What::Check(check) => Some(check.clone()),
-        _ => None,
+    let policy = image.policy.as_str();
+    let (kind, key) = match pod.settings.image_checks.form {
+        Form::ImageVolume => ("image volume", List::Volumes.policy_key()),
+        Form::InitContainer => ("init container", List::InitContainers.policy_key()),
     };
-    let help = Rc::clone(help);
     entries.push(Entry::new(RULE, image.pull, what, move |pull, image| {
-        let repaired = |check: &String| {
-            let (name, policy) = check.split_once(" with ")?;
-            let image = sanitize(pull.image());
-            Some(format!(
-                "{name} was added: it pulls {image} with {policy} before {waiting} starts"
-            ))
-        };
+        let (label, now) = (pull.label(), sanitize(pull.image()));
         Sentence {
-            problem: format!(
-                "{} pulls {image} but no image check pulls it first",
-                pull.label()
-            ),
-            help: (*help).to_owned(),
-            repaired: check.as_ref().and_then(repaired),
+            problem: format!("{label} pulls {image} but no image check pulls it first"),
+            help: match &repair {
+                Ok(name) => format!("add an {kind} {name} with this image and {key} {policy}"),
+                Err(Some(why)) => (**why).to_owned(),
+                Err(None) => {
+                    format!("add an image check with this image and pull policy {policy}")
+                }
+            },
+            repaired: repair.as_ref().ok().map(|name| {
+                format!("{name} was added: it pulls {now} with {policy} before {waiting} starts")
+            }),
         }
     }));
 }

@@ -1,11 +1,10 @@
 //! Settings that contradict each other, although each single value is valid.
 
-use super::{Form, Lookup, OnMissing, Settings, Template};
+use super::image_checks::{Form, ImageChecks, OnMissing, Template};
+use super::registry::{Lookup, Registry};
 
 /// All contradictions, a sentence each with the way out.
-pub(super) fn conflicts(settings: &Settings) -> Vec<String> {
-    let checks = &settings.image_checks;
-    let registry = &settings.registry;
+pub(super) fn conflicts(checks: &ImageChecks, registry: &Registry) -> Vec<String> {
     let adds_checks = checks.on_missing == OnMissing::Add;
     let mut conflicts = checks
         .template

@@ -2,7 +2,8 @@
 
 use std::cell::LazyCell;
 
-use super::{Lookup, Settings};
+use super::images::Images;
+use super::registry::{Lookup, Registry};
 use crate::image::{Names, Pattern, Reference};
 
 /// What the settings say about one image: the first pattern of each list that matches it, and
@@ -21,12 +22,10 @@ pub(crate) struct ForImage<'s> {
     pub(crate) is_refused: bool,
 }
 
-impl Settings {
-    /// What the settings say about an image.
-    pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
+impl<'s> ForImage<'s> {
+    pub(super) fn new(images: &'s Images, registry: &Registry, image: &Reference<'_>) -> Self {
         let names = LazyCell::new(|| Names::of(image));
-        let (images, registry) = (&self.images, &self.registry);
-        ForImage {
+        Self {
             is_exempt: first(&images.exempt, &names).is_some(),
             require_always: first(&images.require_always, &names),
             forbid_always: first(&images.forbid_always, &names),

@@ -3,8 +3,9 @@
 use k8s_openapi::api::core::v1::Container;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use wildmatch::WildMatch;
 
-use super::{NamePattern, value};
+use super::value;
 use crate::json::{self, InvalidMember};
 
 /// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
@@ -100,8 +101,44 @@ impl TryFrom<String> for Prefix {
     }
 }
 
+/// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
+/// one character.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
+#[serde(try_from = "String", into = "String")]
+pub struct NamePattern(WildMatch);
+
+impl NamePattern {
+    /// Whether the pattern matches the whole name of a container or image volume.
+    pub fn matches(&self, name: &str) -> bool {
+        self.0.matches(name)
+    }
+}
+
+impl TryFrom<String> for NamePattern {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        let is_allowed = |byte: u8| is_label_byte(byte) || matches!(byte, b'*' | b'?');
+        if written.trim_matches('-') != written || !written.bytes().all(is_allowed) {
+            return Err(format!(
+                "{written} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
+            ));
+        }
+        Ok(Self(WildMatch::new(&written)))
+    }
+}
+
+impl From<NamePattern> for String {
+    fn from(pattern: NamePattern) -> Self {
+        pattern.0.pattern()
+    }
+}
+
 /// Whether a DNS label can have this byte. The names of containers and volumes are DNS labels.
-pub(super) const fn is_label_byte(byte: u8) -> bool {
+const fn is_label_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 

@@ -1,4 +1,4 @@
-//! Writes the list of the example files into the program.
+//! Writes the list of the presets into the program.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,6 @@ fn main() -> io::Result<()> {
         if path
             .extension()
             .is_some_and(|extension| extension == "yaml")
-            && name != "pairs"
         {
             names.push(name);
         }
@@ -31,5 +30,5 @@ fn main() -> io::Result<()> {
     }
     list.push(']');
     let output = env::var_os("OUT_DIR").unwrap_or_default();
-    fs::write(Path::new(&output).join("examples.rs"), list)
+    fs::write(Path::new(&output).join("presets.rs"), list)
 }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use crate::controller::first_pod;
-use crate::example::Namespaces;
 use crate::json::{at, list, members, text};
-use crate::object::{Kind, controller, entries, pod_spec};
+use crate::object::{Entry, Kind, controller, entries, pod_spec};
+use crate::preset::Namespaces;
 use crate::record::without_repairs;
 
 /// What is read of a cluster, object by object.
@@ -18,8 +18,9 @@ pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Node>,
     /// The number of objects of each kind.
     pub(crate) kinds: BTreeMap<String, usize>,
-    /// The keys of the labels whose values the examples compare.
-    compared_labels: BTreeSet<String>,
+    /// The keys of the labels whose values the presets compare, and the names of the volumes that
+    /// their check templates mount.
+    compared: BTreeSet<String>,
     objects: Vec<Object>,
     /// The Pods that are the same for this policy and have the same controller.
     pods: HashMap<String, Object>,
@@ -32,6 +33,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     /// The second number of its kubelet's version.
     pub(crate) minor: Option<u32>,
+    /// Its container runtime, if that can't mount an image volume.
+    pub(crate) old_runtime: Option<String>,
     pub(crate) images: BTreeSet<String>,
 }
 
@@ -96,10 +99,11 @@ struct Draft {
 }
 
 impl Cluster {
-    /// A cluster without objects. The examples compare the values of these labels.
-    pub(crate) fn new(compared_labels: BTreeSet<String>) -> Self {
+    /// A cluster without objects. The presets compare the values of these labels, and the names of
+    /// these volumes.
+    pub(crate) fn new(compared: BTreeSet<String>) -> Self {
         Self {
-            compared_labels,
+            compared,
             ..Self::default()
         }
     }
@@ -111,7 +115,7 @@ impl Cluster {
         match (&*kind, version) {
             ("Namespace", "v1") => self.namespaces.add(&object),
             ("Node", "v1") => self.nodes.push(Node::new(&object)),
-            _ if Kind::of(&object).is_some() => self.add_workload(object),
+            _ if pod_spec(&object).is_some() => self.add_workload(object),
             _ => {}
         }
         let number = self.kinds.entry(kind).or_default();
@@ -186,13 +190,14 @@ impl Cluster {
         Rc::clone(value)
     }
 
-    /// What this policy and the selectors of the examples read of an object, as text. Two objects of
-    /// one controller with the same text are the same.
+    /// What this policy and the selectors of the presets read of an object, as text. Two objects of
+    /// one controller with the same text are the same. What controllers invent isn't in it: values of
+    /// labels, names of volumes, paths and scripts.
     fn shape(&self, object: &Value, labels: &BTreeSet<(String, String)>) -> String {
         let labels: BTreeMap<&str, &str> = labels
             .iter()
             .map(|(key, value)| {
-                let is_compared = self.compared_labels.contains(key);
+                let is_compared = self.compared.contains(key);
                 (&**key, if is_compared { value } else { "" })
             })
             .collect();
@@ -200,26 +205,35 @@ impl Cluster {
             .map(|(key, _)| key)
             .collect();
         let owner = controller(object).map(|owner| text(owner, &["kind"]));
-        let mut spec = pod_spec(object).cloned().unwrap_or_default();
-        if let Some(spec) = spec.as_object_mut() {
-            spec.remove("nodeName");
-            spec.remove("hostname");
-            for list in spec.values_mut().filter_map(Value::as_array_mut) {
-                list.retain(|entry| !is_token(entry));
-                for entry in list {
-                    if let Some(mounts) =
-                        entry.get_mut("volumeMounts").and_then(Value::as_array_mut)
-                    {
-                        mounts.retain(|mount| !is_token(mount));
-                    }
-                    // Of an image check's own process, `env` is the part that differs in each Pod.
-                    if let Some(entry) = entry.as_object_mut() {
-                        entry.remove("env");
-                    }
-                }
-            }
-        }
-        json!([labels, annotations, owner, spec]).to_string()
+        let spec = pod_spec(object).unwrap_or(&Value::Null);
+        let of_pod = [
+            "restartPolicy",
+            "hostUsers",
+            "runtimeClassName",
+            "os",
+            "resources",
+        ];
+        let of_pod = of_pod.map(|key| spec.get(key));
+        let os = ["", "beta."].map(|prefix| {
+            let key = format!("{prefix}kubernetes.io/os");
+            text(spec, &["nodeSelector", &key])
+        });
+        let volumes = list(spec, &["volumes"]).iter();
+        let volumes = volumes.map(|volume| text(volume, &["name"]));
+        let volumes: Vec<&str> = volumes
+            .filter(|name| self.compared.contains(*name))
+            .collect();
+        let entries = entries(spec);
+        let is_kept = |name: &&String| {
+            let is_volume = |entry: &Entry| entry.list == "volumes" && entry.name == **name;
+            self.compared.contains(*name) || entries.iter().any(is_volume)
+        };
+        let entries = entries.iter().map(|entry| {
+            let mounts: Vec<&String> = entry.mounts.iter().filter(is_kept).collect();
+            json!([entry, mounts, entry.runs_a_mount])
+        });
+        let entries: Vec<Value> = entries.collect();
+        json!([labels, annotations, owner, of_pod, os, volumes, entries]).to_string()
     }
 
     /// Groups the objects.
@@ -245,7 +259,7 @@ impl Cluster {
                 let next = by_uid.get(&**uid).or_else(|| named.get(name)).copied();
                 id = next.map_or(name, |next| &next.id).clone();
                 owner = next.and_then(|next| next.owner.as_ref());
-                found = next;
+                found = next.or(found);
             }
             (id, found.map(|root| (root.shape.clone(), root.ends)))
         };
@@ -299,20 +313,36 @@ impl Cluster {
 
 impl Node {
     fn new(node: &Value) -> Self {
-        let version = text(node, &["status", "nodeInfo", "kubeletVersion"]);
+        let info = |key| text(node, &["status", "nodeInfo", key]);
         let images = list(node, &["status", "images"]).iter();
         let names = images.flat_map(|image| list(image, &["names"]));
         Self {
             name: text(node, &["metadata", "name"]).to_owned(),
-            minor: version
+            minor: info("kubeletVersion")
                 .split('.')
                 .nth(1)
                 .and_then(|minor| minor.parse().ok()),
+            old_runtime: old_runtime(info("containerRuntimeVersion")),
             images: names
                 .filter_map(|name| Some(name.as_str()?.to_owned()))
                 .collect(),
         }
     }
+}
+
+/// A runtime such as `containerd://2.0.11` in words, if it can't mount an image volume:
+/// containerd can since 2.1, CRI-O since 1.31, and no Docker can.
+fn old_runtime(runtime: &str) -> Option<String> {
+    let (name, version) = runtime.split_once("://")?;
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    let version_of = (numbers.next()?, numbers.next().unwrap_or(0));
+    let is_old = match name {
+        "containerd" => version_of < (2, 1),
+        "cri-o" => version_of < (1, 31),
+        "docker" => true,
+        _ => false,
+    };
+    is_old.then(|| format!("{name} {version}"))
 }
 
 impl Variant {
@@ -345,12 +375,6 @@ impl Draft {
             namespace: id.namespace,
         }
     }
-}
-
-/// A volume with a token, or its mount. Its name is random.
-fn is_token(entry: &Value) -> bool {
-    let name = text(entry, &["name"]);
-    name.starts_with("kube-api-access-") || name.contains("-token-")
 }
 
 /// The controller's controller, as far as the controller's name tells: a `ReplicaSet` is a

@@ -1,5 +1,5 @@
-//! The rows as CSV (RFC 4180): a line for each workload and each example that selects it, each with
-//! the incident. A workload that no example selects has one line too.
+//! The rows as CSV (RFC 4180): a line for each workload and each preset that selects it, each with
+//! the incident. A workload that no preset selects has one line too.
 
 use crate::incident::{End, Fate};
 use crate::survey::{Effect, Outcome, Row, Survey};
@@ -13,7 +13,7 @@ const HEADER: [&str; 13] = [
     "incident",
     "before",
     "before_old",
-    "example",
+    "preset",
     "outcome",
     "after",
     "after_old",
@@ -26,9 +26,9 @@ impl Survey {
         let mut lines = vec![HEADER.map(str::to_owned).to_vec()];
         for row in self.rows() {
             let of_row = lines.len();
-            for (example, effect) in self.examples().iter().zip(&row.results) {
+            for (preset, effect) in self.presets().iter().zip(&row.results) {
                 if let Some(effect) = effect {
-                    lines.push(self.line_of(row, &example.name, Some(effect)));
+                    lines.push(self.line_of(row, &preset.name, Some(effect)));
                 }
             }
             if lines.len() == of_row {
@@ -42,7 +42,7 @@ impl Survey {
         lines.iter().map(line).collect()
     }
 
-    fn line_of(&self, row: &Row, example: &str, effect: Option<&Effect>) -> Vec<String> {
+    fn line_of(&self, row: &Row, preset: &str, effect: Option<&Effect>) -> Vec<String> {
         let end = |end: Option<End>| {
             let texts = end.map(|end| [end.fate.word().to_owned(), end.is_old.to_string()]);
             texts.unwrap_or_default()
@@ -58,7 +58,7 @@ impl Survey {
             self.question().incident.words(),
             before,
             before_old,
-            example.to_owned(),
+            preset.to_owned(),
             effect.map_or("", |effect| effect.outcome.word()).to_owned(),
             after,
             after_old,

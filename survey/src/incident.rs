@@ -12,7 +12,7 @@ use crate::object::{Entry, entries, on_node, places};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Incident {
-    /// What is gone or away.
+    /// What is gone or down.
     pub what: What,
     /// The normalised name of an image, or a registry's host. If it is empty, each workload has the
     /// incident that harms it most: each of its images, or of their registries, alone.
@@ -21,16 +21,16 @@ pub struct Incident {
     pub moment: Moment,
 }
 
-/// What is gone or away in an incident.
+/// What is gone or down in an incident.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum What {
     /// One image is gone from its registry.
     #[default]
     Image,
-    /// One registry is away. Its lookups fail too.
+    /// One registry is down. Its lookups fail too.
     Registry,
-    /// All registries are away.
+    /// All registries are down.
     Registries,
 }
 
@@ -54,9 +54,9 @@ impl Incident {
         let what = match (self.what, name.is_empty()) {
             (What::Image, true) => "one image is gone".to_owned(),
             (What::Image, false) => format!("{name} is gone"),
-            (What::Registry, true) => "one registry is away".to_owned(),
-            (What::Registry, false) => format!("{name} is away"),
-            (What::Registries, _) => "all registries are away".to_owned(),
+            (What::Registry, true) => "one registry is down".to_owned(),
+            (What::Registry, false) => format!("{name} is down"),
+            (What::Registries, _) => "all registries are down".to_owned(),
         };
         let moment = match self.moment {
             Moment::Empty => "for new Pods on an empty node",
@@ -114,7 +114,7 @@ impl Registries {
     /// The digest of an image that this policy looks up, which is invented.
     ///
     /// # Errors
-    /// The registry doesn't have the image, or is away. The texts are those of Kubewarden 1.36.
+    /// The registry doesn't have the image, or is down. The texts are those of Kubewarden 1.36.
     pub fn digest(&mut self, image: &str) -> Result<String, String> {
         self.asked.push(image.to_owned());
         match &self.incident {

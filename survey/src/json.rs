@@ -2,6 +2,9 @@
 //! missing. This policy itself tells its author about wrong shapes.
 
 use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
+
+use crate::prune::{Kept, Unpruned};
 
 /// The value at a path of keys.
 pub(crate) fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
@@ -46,15 +49,32 @@ pub(crate) fn object_mut<'v>(
     value.as_object_mut()
 }
 
+/// The documents of a text in YAML, without empty ones, as kubectl reads them: `no` is false.
+///
+/// # Errors
+/// The text is no YAML. The error names the line, and shows none of its words, which can be secret.
+pub(crate) fn documents<T: Kept>(text: &[u8]) -> Result<Vec<Value>, String> {
+    let options = serde_saphyr::options! {
+        budget: None,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let documents = serde_saphyr::from_slice_multiple_with_options::<T>(text, options);
+    documents
+        .map(|documents| documents.into_iter().map(Into::into).collect())
+        .map_err(|error| error.render_with_formatter(&UserMessageFormatter))
+}
+
 /// Reads a YAML document. An empty one is null.
 ///
 /// # Errors
-/// The text is no YAML. The error names the line.
+/// As for [`documents`].
 pub fn from_yaml(text: &str) -> Result<Value, String> {
-    yaml_serde::from_str(text).map_err(|error| error.to_string())
+    documents::<Unpruned>(text.as_bytes())
+        .map(|documents| documents.into_iter().next().unwrap_or_default())
 }
 
 /// A value as YAML.
 pub fn to_yaml(value: &Value) -> String {
-    yaml_serde::to_string(value).unwrap_or_default()
+    serde_saphyr::to_string(value).unwrap_or_default()
 }

@@ -125,9 +125,9 @@ impl Kubelet {
         Self { pulls, stages }
     }
 
-    /// Starts the Pod. From the end of the first successful pull of the image `away` with `Always`
-    /// on, the registry of this image is away.
-    pub fn start(&self, world: &World, away: Option<usize>) -> Started {
+    /// Starts the Pod. From the end of the first successful pull of the image `down` with `Always`
+    /// on, the registry of this image is down.
+    pub fn start(&self, world: &World, down: Option<usize>) -> Started {
         let mut world = world.clone();
         let mut result = Started {
             started: vec![None; self.pulls.len()],
@@ -140,7 +140,7 @@ impl Kubelet {
                 result.waiting.clear();
                 for container in stage {
                     if matches!(result.started.get(container.place), Some(None)) {
-                        self.try_to_start(container, &mut world, away, &mut result);
+                        self.try_to_start(container, &mut world, down, &mut result);
                     }
                 }
                 if (&world, &result.started) == (&before.0, &before.1) {
@@ -158,12 +158,12 @@ impl Kubelet {
         &self,
         container: &Container,
         world: &mut World,
-        away: Option<usize>,
+        down: Option<usize>,
         result: &mut Started,
     ) {
         let failed = result.waiting.len();
         for volume in &container.volumes {
-            let got = self.pull(*volume, world, away);
+            let got = self.pull(*volume, world, down);
             if got.is_none() {
                 result.waiting.push(*volume);
             }
@@ -174,7 +174,7 @@ impl Kubelet {
         if result.waiting.len() > failed {
             return;
         }
-        match self.pull(container.place, world, away) {
+        match self.pull(container.place, world, down) {
             None => result.waiting.push(container.place),
             got => {
                 if let Some(started) = result.started.get_mut(container.place) {
@@ -185,7 +185,7 @@ impl Kubelet {
     }
 
     /// What the place gets. `None` if the pull fails.
-    fn pull(&self, place: usize, world: &mut World, away: Option<usize>) -> Option<OnNode> {
+    fn pull(&self, place: usize, world: &mut World, down: Option<usize>) -> Option<OnNode> {
         let (image, policy) = *self.pulls.get(place)?;
         let Whereabouts {
             node,
@@ -198,7 +198,7 @@ impl Kubelet {
         };
         if !uses_node && *is_in_registry {
             *node = OnNode::Current;
-            *is_in_registry = !(away == Some(image) && policy == PullPolicy::Always);
+            *is_in_registry = !(down == Some(image) && policy == PullPolicy::Always);
             return Some(OnNode::Current);
         }
         (uses_node && *node > OnNode::None).then_some(*node)

@@ -1,8 +1,8 @@
-//! What each example of consistent-pull-policy would do to the workloads of a cluster, and what
-//! becomes of their Pods while an image is gone or a registry is away. Objects go in, rows come out:
+//! What each preset of consistent-pull-policy would do to the workloads of a cluster, and what
+//! becomes of their Pods while an image is gone or a registry is down. Objects go in, rows come out:
 //! nothing here is of a browser or of a terminal.
 //!
-//! 1. [`Survey::new`] reads the example files.
+//! 1. [`Survey::new`] reads the presets.
 //! 2. [`Survey::read`] reads the output of kubectl in pieces, and [`Survey::finish`] ends it. What
 //!    nobody reads is dropped, and the objects of one controller become one workload.
 //! 3. [`Survey::ask`] takes the question: the incident, and what a person chooses.
@@ -29,13 +29,13 @@
 mod cluster;
 mod controller;
 mod csv;
-mod example;
 mod incident;
 mod json;
 pub mod kubelet;
 mod object;
 mod plan;
 mod policy;
+mod preset;
 mod prune;
 mod read;
 mod record;
@@ -43,12 +43,12 @@ mod report;
 mod survey;
 
 pub use self::controller::first_pod;
-pub use self::example::{AdmissionPolicy, AdmissionRequest, Example, is_selected};
 pub use self::incident::{End, Fate, Incident, Moment, Registries, Start, Step, What};
 pub use self::json::{from_yaml, to_yaml};
 pub use self::object::Entry;
-pub use self::plan::{Choice, Namespaces, Release};
+pub use self::plan::{Choice, Namespaces};
 pub use self::policy::{Policy, answer_during};
+pub use self::preset::{AdmissionPolicy, AdmissionRequest, Preset, is_selected};
 pub use self::read::COMMAND;
 pub use self::report::{Answer, Ends, Line, RegistryLine, Report};
 pub use self::survey::{Detail, Effect, Outcome, Question, Row, Survey};

@@ -141,8 +141,12 @@ pub struct Entry {
     pub pull_policy: String,
     /// Whether it is a native sidecar.
     pub is_sidecar: bool,
+    /// The names of the volumes that it mounts.
     #[serde(skip)]
-    mounts: Vec<String>,
+    pub(crate) mounts: Vec<String>,
+    /// Whether its program is in one of them, so that this policy can copy an image check.
+    #[serde(skip)]
+    pub(crate) runs_a_mount: bool,
 }
 
 const LISTS: [&str; 4] = [
@@ -163,14 +167,22 @@ pub(crate) fn entries(spec: &Value) -> Vec<Entry> {
             } else {
                 (value, "image", "imagePullPolicy")
             };
-            let mounts = list(value, &["volumeMounts"]).iter();
+            let mounts = list(value, &["volumeMounts"]);
+            let program = list(value, &["command"]).first().and_then(Value::as_str);
+            let has_program = |mount: &Value| {
+                let path = text(mount, &["mountPath"]).trim_end_matches('/');
+                let inside = program.and_then(|program| program.strip_prefix(path));
+                !path.is_empty() && inside.is_some_and(|inside| inside.starts_with('/'))
+            };
             Some(Entry {
                 list: name,
                 name: text(value, &["name"]).to_owned(),
                 image: text(holder, &[image]).to_owned(),
                 pull_policy: text(holder, &[pull_policy]).to_owned(),
                 is_sidecar: name == "initContainers" && text(value, &["restartPolicy"]) == "Always",
+                runs_a_mount: mounts.iter().any(has_program),
                 mounts: mounts
+                    .iter()
                     .map(|mount| text(mount, &["name"]).to_owned())
                     .collect(),
             })

@@ -1,18 +1,19 @@
-//! What a person chooses, and the releases of the chart that do it.
+//! What a person chooses, and the release of the chart that does it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::example::{AdmissionPolicy, Example};
+use crate::json::to_yaml;
+use crate::preset::Preset;
 
-/// What a person chooses for the releases of the chart.
+/// What a person chooses for the release of the chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Choice {
-    /// The registries that the policy server may ask, and whose images the example is about. None:
-    /// those in the example's file.
+    /// The registries that the policy server may ask, and whose images the preset is about. None:
+    /// those in the preset's file.
     pub registries: Vec<String>,
-    /// The namespaces. All that the example selects, if it isn't set.
+    /// The namespaces. All that the preset selects, if it isn't set.
     pub namespaces: Option<Namespaces>,
     /// Whether the policy only reports what it would do.
     pub is_monitor: bool,
@@ -26,15 +27,6 @@ pub enum Namespaces {
     Only(Vec<String>),
     /// All but these.
     Exclude(Vec<String>),
-}
-
-/// A release of the chart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Release {
-    /// The name of its example.
-    pub example: String,
-    /// Its values.
-    pub values: Value,
 }
 
 /// Registries that everybody can push to, or from which everybody pulls. Who may pull their images
@@ -74,33 +66,20 @@ pub(crate) fn doubt(registry: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a pattern of an example has to be replaced by an operator's own.
-fn is_invented(pattern: &Value) -> bool {
-    let pattern = pattern.as_str().unwrap_or_default();
-    let mut parts = pattern.split(['.', '/']);
-    parts.any(|part| part == "example")
-}
-
 impl Choice {
-    /// The settings of a policy with the chosen registries in place of invented ones. A list of
+    /// The settings of a preset with the chosen registries in place of its placeholders. A list of
     /// images that have to be pulled with `Always` gets no public registry: it would make every Pod
     /// with their images wait.
-    pub(crate) fn settings(&self, policy: &AdmissionPolicy) -> Value {
-        let mut settings = policy.settings().clone();
-        for section in ["images", "registry"] {
-            let lists = settings.get_mut(section).and_then(Value::as_object_mut);
-            for (key, list) in lists.into_iter().flatten() {
-                let Some(patterns) = list.as_array_mut() else {
-                    continue;
-                };
-                let of_tenants = key == "requireAlways";
-                let registries = self.registries.iter();
-                let registries = registries.filter(|name| !(of_tenants && is_public(name)));
-                let chosen: Vec<Value> =
-                    registries.map(|name| format!("{name}/*").into()).collect();
-                if !chosen.is_empty() && patterns.iter().any(is_invented) {
-                    *patterns = chosen;
-                }
+    pub(crate) fn settings(&self, preset: &Preset) -> Value {
+        let mut settings = preset.policy.settings().clone();
+        for path in &preset.replaced {
+            let of_tenants = path.ends_with("requireAlways");
+            let registries = self.registries.iter();
+            let registries = registries.filter(|name| !(of_tenants && is_public(name)));
+            let chosen: Vec<String> = registries.map(|name| format!("{name}/*")).collect();
+            let list = settings.pointer_mut(&format!("/{}", path.replace('.', "/")));
+            if let Some(list) = list.filter(|_| !chosen.is_empty()) {
+                *list = chosen.into();
             }
         }
         settings
@@ -116,33 +95,21 @@ impl Choice {
         }
     }
 
-    /// The releases that install an example: before a second policy, its first one.
+    /// The command that installs a preset, for a POSIX shell. `chart` is the chart, as helm's
+    /// argument.
     ///
     /// # Errors
-    /// No namespace is chosen, or the example is no release of the chart.
-    pub fn releases(&self, example: &str, examples: &[Example]) -> Result<Vec<Release>, String> {
+    /// No namespace is chosen.
+    pub(crate) fn command(&self, preset: &Preset, chart: &str) -> Result<String, String> {
         if matches!(&self.namespaces, Some(Namespaces::Only(names)) if names.is_empty()) {
             return Err("no namespace is chosen".to_owned());
         }
-        let find = |name: &str| examples.iter().find(|example| example.name == name);
-        let own = find(example).ok_or_else(|| format!("there is no example {example}"))?;
-        let first = own.first.as_deref().and_then(find);
-        first
-            .into_iter()
-            .chain([own])
-            .map(|example| self.release(example))
-            .collect()
-    }
-
-    fn release(&self, example: &Example) -> Result<Release, String> {
-        let name = &example.name;
-        let policy = example.policy.as_ref();
-        let policy = policy.ok_or_else(|| format!("apply {name}.yaml with kubectl"))?;
+        let name = &preset.name;
         let mut values = Map::new();
         let mut set = |key: &str, value: Value| values.insert(key.to_owned(), value);
-        set("example", name.as_str().into());
+        set("preset", name.as_str().into());
         // An audit changes nothing in any mode.
-        if !policy.is_audit {
+        if !preset.policy.is_audit {
             let mode = if self.is_monitor {
                 "monitor"
             } else {
@@ -153,20 +120,18 @@ impl Choice {
         match &self.namespaces {
             Some(Namespaces::Exclude(names)) if names.is_empty() => {}
             Some(namespaces) => {
-                set(
-                    "namespaces",
-                    serde_json::to_value(namespaces).unwrap_or_default(),
-                );
+                set("namespaces", json!(namespaces));
             }
             None => {}
         }
-        if let Some(settings) = difference(policy.settings(), &self.settings(policy)) {
+        if let Some(settings) = difference(preset.policy.settings(), &self.settings(preset)) {
             set("settings", settings);
         }
-        Ok(Release {
-            example: name.clone(),
-            values: values.into(),
-        })
+        let values = to_yaml(&values.into());
+        Ok(format!(
+            "helm upgrade --install {name} {chart} \\\n  \
+             --namespace kubewarden --values - <<'VALUES'\n{values}VALUES\n"
+        ))
     }
 }
 
@@ -183,17 +148,4 @@ fn difference(before: &Value, after: &Value) -> Option<Value> {
         Some((key.clone(), difference(before, value)?))
     });
     Some(changed.collect::<Map<_, _>>().into())
-}
-
-impl Release {
-    /// The command that installs the release, for a POSIX shell. `chart` is the chart, as helm's
-    /// argument.
-    pub fn command(&self, chart: &str) -> String {
-        let values = yaml_serde::to_string(&self.values).unwrap_or_default();
-        format!(
-            "helm upgrade --install consistent-pull-policy-{} {chart} \\\n  \
-             --namespace kubewarden --values - <<'VALUES'\n{values}VALUES\n",
-            self.example
-        )
-    }
 }

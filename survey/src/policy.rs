@@ -17,7 +17,7 @@ pub trait Policy {
     fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String>;
 }
 
-/// The answer to a request while an incident takes registries away. Without one, all answer.
+/// The answer to a request while an incident takes registries down. Without one, all answer.
 ///
 /// # Errors
 /// There is no answer, because the module failed.

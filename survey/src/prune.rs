@@ -3,17 +3,53 @@
 
 use std::fmt;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+/// What is kept of an object.
+pub(crate) trait Kept: DeserializeOwned + Into<Value> {}
+
+impl<T: DeserializeOwned + Into<Value>> Kept for T {}
+
+/// An object without what nobody reads.
+pub(crate) struct Pruned(Value);
+
+impl<'de> Deserialize<'de> for Pruned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Part::Whole.deserialize(deserializer).map(Self)
+    }
+}
+
+/// An object of which nothing is dropped. It is read by the same code, which is large for YAML.
+pub(crate) struct Unpruned(Value);
+
+impl<'de> Deserialize<'de> for Unpruned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Part::Everything.deserialize(deserializer).map(Self)
+    }
+}
+
+impl From<Unpruned> for Value {
+    fn from(Unpruned(value): Unpruned) -> Self {
+        value
+    }
+}
+
+impl From<Pruned> for Value {
+    fn from(Pruned(value): Pruned) -> Self {
+        value
+    }
+}
+
 /// The part of an object that a value is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
     /// Something of which nothing is dropped.
     Everything,
     /// An object, or something in it of which nearly all members are kept.
-    #[default]
     Whole,
     Metadata,
     Annotations,

@@ -1,14 +1,15 @@
 //! Reads the input in pieces of any length: JSON and YAML, several documents, several outputs of
-//! kubectl one after another. Each object of a list is handed on as soon as it is complete, so that
-//! a list of any length takes no more memory than its largest object.
+//! kubectl one after another. JSON is read as it comes, each object of a list as soon as it is
+//! complete, so that a list of any length takes little more memory than its largest object. YAML is
+//! read when its file ends.
 
 use std::mem::take;
 
-use serde::de::DeserializeSeed;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Deserializer, Map, Value};
 
-use crate::json::text;
-use crate::prune::Part;
+use crate::json::documents;
+use crate::prune::Kept;
 
 /// The command whose output the survey reads.
 pub const COMMAND: &str =
@@ -17,373 +18,311 @@ pub const COMMAND: &str =
 /// Reads pieces of text.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    /// What is kept of each object.
-    part: Part,
     state: State,
-    /// The document, without the elements of its list.
-    head: Vec<u8>,
-    /// The present element of a list.
-    element: Vec<u8>,
+    /// What isn't read yet.
+    unread: Vec<u8>,
     /// How many objects were handed on.
     objects: usize,
     problem: Option<String>,
 }
 
-/// The document that is being read.
 #[derive(Debug, Default)]
 enum State {
-    /// None: before its first character.
+    /// A document may begin.
     #[default]
     Between,
     Json(Json),
-    Yaml(Yaml),
+    /// YAML up to the end of the file.
+    Yaml,
+    /// UTF-16 up to the end of the file, as Windows PowerShell writes it.
+    Utf16,
 }
 
 /// A JSON document, as far as it was read.
 #[derive(Debug, Default)]
 struct Json {
-    depth: usize,
-    in_string: bool,
-    is_escaped: bool,
-    /// The depth at which the elements of a list stand, while there are more of them.
-    elements: Option<usize>,
-    in_element: bool,
+    place: Place,
+    /// Its members, without the `items` that were handed on.
+    members: Map<String, Value>,
+    /// Items without a kind: a list can name it after them.
+    nameless: Vec<Value>,
 }
 
-/// Why a scan of JSON stops.
-enum Stop {
-    /// The piece has no more.
-    Piece,
-    /// After a bracket behind which the elements of a list may come.
-    Open,
-    /// Before an element.
-    Element,
-    /// After an element.
-    Elements,
-    /// Before the end of a list.
-    List,
-    /// After the document.
-    Document,
-}
-
-#[derive(Debug, Default)]
-struct Yaml {
-    /// The present line, as far as it was read.
-    line: Vec<u8>,
-    is_list: bool,
-    /// Whether the lines are elements of the list.
-    in_items: bool,
-    has_version: bool,
+/// Where in a JSON document the next part is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Members,
+    Items,
+    Array,
+    End,
 }
 
 impl Reader {
-    /// A reader that drops nothing.
-    pub(crate) fn of_everything() -> Self {
-        Self {
-            part: Part::Everything,
-            ..Self::default()
+    /// Reads a piece, and hands on the objects that are complete.
+    pub(crate) fn read<T: Kept>(&mut self, piece: &[u8], objects: &mut dyn FnMut(Value)) {
+        let mut text = take(&mut self.unread);
+        text.extend_from_slice(piece);
+        let mut rest = &*text;
+        while self.problem.is_none() {
+            let length = match &mut self.state {
+                State::Between => self.begin(rest),
+                State::Json(json) => match json.next::<T>(rest) {
+                    Ok((length, value)) => {
+                        if json.place == Place::End {
+                            self.state = State::Between;
+                        }
+                        self.emit(value.unwrap_or_default(), objects);
+                        length
+                    }
+                    Err(error) => {
+                        let error = error.to_string();
+                        // The line would be one of this part.
+                        self.is_unreadable(error.split(" at line").next().unwrap_or_default());
+                        0
+                    }
+                },
+                State::Yaml | State::Utf16 => break,
+            };
+            rest = rest.get(length..).unwrap_or_default();
+            if length == 0 {
+                break;
+            }
         }
+        let read = text.len().saturating_sub(rest.len());
+        text.drain(..read);
+        self.unread = text;
     }
 
-    /// Reads a piece, and hands on the objects that are complete, without what nobody reads.
-    pub(crate) fn read(&mut self, piece: &[u8], objects: &mut dyn FnMut(Value)) {
-        let mut rest = piece;
-        while self.problem.is_none() && !rest.is_empty() {
-            rest = match &self.state {
-                State::Between => self.begin(rest),
-                State::Json(_) => self.json(rest, objects),
-                State::Yaml(_) => self.yaml(rest, objects),
-            };
+    /// Ends a file.
+    ///
+    /// # Errors
+    /// It is no output of kubectl, or its end is missing. The sentence says what to do.
+    pub(crate) fn end_file<T: Kept>(
+        &mut self,
+        objects: &mut dyn FnMut(Value),
+    ) -> Result<(), String> {
+        let unread = take(&mut self.unread);
+        match take(&mut self.state) {
+            State::Between => {}
+            State::Json(_) => self.is_cut_off(),
+            State::Yaml => self.yaml::<T>(&unread, objects),
+            State::Utf16 => {
+                self.read::<T>(utf8(&unread).as_bytes(), objects);
+                return self.end_file::<T>(objects);
+            }
         }
+        self.problem.take().map_or(Ok(()), Err)
     }
 
     /// Ends the input.
     ///
     /// # Errors
-    /// The input is no output of kubectl, or its end is missing. The sentence says what to do.
-    pub(crate) fn finish(&mut self, objects: &mut dyn FnMut(Value)) -> Result<(), String> {
-        if let State::Yaml(yaml) = &mut self.state {
-            let line = take(&mut yaml.line);
-            self.yaml_line(&line, objects);
-            let State::Yaml(yaml) = &self.state else {
-                return self.problem.take().map_or(Ok(()), Err);
-            };
-            let is_cut = yaml.is_list && !self.head.split(|byte| *byte == b'\n').any(is_kind);
-            self.end_document(objects);
-            if is_cut || (self.problem.is_some() && self.objects > 0) {
-                self.problem = Some(self.cut_off());
-            }
-        } else if matches!(self.state, State::Json(_)) {
-            self.problem.get_or_insert(self.cut_off());
-        }
-        if self.objects == 0 && self.problem.is_none() {
-            self.problem = Some(format!(
+    /// The last file is no output of kubectl, or there is no object.
+    pub(crate) fn finish<T: Kept>(&mut self, objects: &mut dyn FnMut(Value)) -> Result<(), String> {
+        self.end_file::<T>(objects)?;
+        if self.objects == 0 {
+            return Err(format!(
                 "there is no object in the input: give the output of `{COMMAND}`"
             ));
         }
-        self.problem.take().map_or(Ok(()), Err)
+        Ok(())
     }
 
-    fn cut_off(&self) -> String {
-        format!(
-            "the input ends in the middle of an object, after {} complete ones: its end was cut off. \
-             Write the whole output into a file: {COMMAND} > cluster.json",
-            self.objects
-        )
-    }
-
-    fn begin<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
-        let piece = piece.strip_prefix("\u{feff}".as_bytes()).unwrap_or(piece);
-        let piece = piece.trim_ascii_start();
-        self.state = match piece.first() {
-            None => State::Between,
-            Some(b'{' | b'[') => State::Json(Json::default()),
-            Some(_) => State::Yaml(Yaml::default()),
+    /// Begins a document, and returns the length of its start.
+    fn begin(&mut self, text: &[u8]) -> usize {
+        let rest = text.trim_ascii_start();
+        let rest = rest.strip_prefix("\u{feff}".as_bytes()).unwrap_or(rest);
+        let (state, length) = match rest {
+            // More of a byte order mark may come.
+            [] | [0xef] | [0xef, 0xbb] => (State::Between, 0),
+            [0xfe | 0xff, ..] => (State::Utf16, 0),
+            [b'{', ..] => (State::Json(Json::default()), 1),
+            [b'[', ..] => (State::Json(Json::of_array()), 1),
+            _ => (State::Yaml, 0),
         };
-        piece
+        self.state = state;
+        text.len().saturating_sub(rest.len()).saturating_add(length)
     }
 
-    /// Reads JSON up to the next object, and returns the rest.
-    fn json<'p>(&mut self, piece: &'p [u8], objects: &mut dyn FnMut(Value)) -> &'p [u8] {
-        let State::Json(json) = &mut self.state else {
-            return piece;
-        };
-        let (length, stop) = json.scan(piece);
-        let (read, rest) = piece.split_at_checked(length).unwrap_or((piece, &[]));
-        if json.in_element || matches!(stop, Stop::Elements) {
-            self.element.extend_from_slice(read);
-        } else if json.elements.is_none() {
-            self.head.extend_from_slice(read);
+    fn yaml<T: Kept>(&mut self, text: &[u8], objects: &mut dyn FnMut(Value)) {
+        if is_table(text) {
+            return self.is_wrong("this is a table for people, without the objects");
         }
-        match stop {
-            Stop::Piece => {}
-            Stop::Open => {
-                if json.depth == 1 || ends_with_items(&self.head) {
-                    json.elements = Some(json.depth);
+        match documents::<T>(text) {
+            Ok(documents) => {
+                // kubectl writes the kind of a list after its items.
+                let is_list = |it: &&Value| it.get("items").is_some() && it.get("kind").is_none();
+                let is_cut = documents.last().filter(is_list).is_some();
+                documents.into_iter().for_each(|it| self.emit(it, objects));
+                if is_cut {
+                    self.problem = None;
+                    self.is_cut_off();
                 }
             }
-            Stop::Element => json.in_element = true,
-            Stop::Elements => {
-                let element = take(&mut self.element);
-                self.emit_json(&element, objects);
-            }
-            Stop::List => json.elements = None,
-            Stop::Document => self.end_document(objects),
-        }
-        rest
-    }
-
-    /// Hands on the element of a list in JSON. The API's own lists (`PodList`) name the kind of
-    /// their elements, and kubectl's lists don't.
-    fn emit_json(&mut self, element: &[u8], objects: &mut dyn FnMut(Value)) {
-        let mut deserializer = serde_json::Deserializer::from_slice(element);
-        match self.part.deserialize(&mut deserializer) {
-            Ok(mut object) => {
-                if let Some(members) = object.as_object_mut().filter(|it| !it.contains_key("kind"))
-                {
-                    let list = [&self.head, b"]}".as_slice()].concat();
-                    let list: Value = serde_json::from_slice(&list).unwrap_or_default();
-                    let kind = text(&list, &["kind"]).trim_end_matches("List");
-                    members.insert("kind".to_owned(), kind.into());
-                    members.insert("apiVersion".to_owned(), text(&list, &["apiVersion"]).into());
-                }
-                self.emit(object, objects);
-            }
-            Err(error) => self.is_unreadable(&error.to_string()),
+            Err(why) => self.is_wrong(&format!(
+                "the input is no YAML ({why}); several documents need a line --- between them"
+            )),
         }
     }
 
-    /// Reads a line of YAML, and returns the rest.
-    fn yaml<'p>(&mut self, piece: &'p [u8], objects: &mut dyn FnMut(Value)) -> &'p [u8] {
-        let State::Yaml(yaml) = &mut self.state else {
-            return piece;
-        };
-        let end = piece.iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(piece.len(), |end| end.saturating_add(1));
-        let (read, rest) = piece.split_at_checked(length).unwrap_or((piece, &[]));
-        yaml.line.extend_from_slice(read);
-        if end.is_some() {
-            let line = take(&mut yaml.line);
-            self.yaml_line(&line, objects);
-        }
-        rest
-    }
-
-    fn yaml_line(&mut self, line: &[u8], objects: &mut dyn FnMut(Value)) {
-        if let Some(after) = line.strip_prefix(b"---") {
-            self.end_document(objects);
-            // What follows the dashes in their line belongs to the next document.
-            return self.read(after, objects);
-        }
-        if line.starts_with(b"{") {
-            // Another output in JSON.
-            self.end_document(objects);
-            return self.read(line, objects);
-        }
-        let State::Yaml(yaml) = &mut self.state else {
-            return self.read(line, objects);
-        };
-        let line = with_booleans(line);
-        let is_inner = line.first().is_none_or(u8::is_ascii_whitespace) || line.starts_with(b"#");
-        if yaml.in_items && is_inner {
-            return self.element.extend_from_slice(&line);
-        }
-        if yaml.in_items {
-            let element = take(&mut self.element);
-            yaml.in_items = line.starts_with(b"- ");
-            self.emit_yaml(&element, objects);
-        }
-        let State::Yaml(yaml) = &mut self.state else {
-            return;
-        };
-        if yaml.in_items {
-            self.element = [b"  ", line.get(2..).unwrap_or_default()].concat();
-        } else if line.trim_ascii_end() == b"items:" {
-            (yaml.is_list, yaml.in_items) = (true, true);
-        } else if line.starts_with(b"apiVersion:") && yaml.has_version {
-            // Another output without dashes before it.
-            self.end_document(objects);
-            self.read(&line, objects);
-        } else {
-            yaml.has_version |= line.starts_with(b"apiVersion:");
-            self.head.extend_from_slice(&line);
-        }
-    }
-
-    fn emit_yaml(&mut self, document: &[u8], objects: &mut dyn FnMut(Value)) {
-        if document.trim_ascii().is_empty() {
-            return;
-        }
-        match self
-            .part
-            .deserialize(yaml_serde::Deserializer::from_slice(document))
-        {
-            Ok(object) => self.emit(object, objects),
-            Err(error) => self.is_unreadable(&error.to_string()),
-        }
-    }
-
-    /// Ends a document, and hands it on if it is no list.
-    fn end_document(&mut self, objects: &mut dyn FnMut(Value)) {
-        let head = take(&mut self.head);
-        match take(&mut self.state) {
-            State::Between => {}
-            State::Json(_) => match serde_json::from_slice::<Value>(&head) {
-                Ok(list) if list.is_array() || list.get("items").is_some() => {}
-                _ => self.emit_json(&head, objects),
-            },
-            State::Yaml(yaml) => {
-                let element = take(&mut self.element);
-                self.emit_yaml(&element, objects);
-                if !yaml.is_list {
-                    self.emit_yaml(&head, objects);
-                }
-            }
-        }
-    }
-
+    /// Hands on an object, or those of a list. The API's own lists (`PodList`) name the kind of
+    /// their items, and kubectl's lists don't.
     fn emit(&mut self, value: Value, objects: &mut dyn FnMut(Value)) {
-        match value {
-            Value::Null => {}
+        let mut members = match value {
+            Value::Null => return,
             Value::Array(values) => {
-                for value in values {
-                    self.emit(value, objects);
+                return values.into_iter().for_each(|it| self.emit(it, objects));
+            }
+            Value::Object(members) => members,
+            _ => return self.is_unreadable("it has no kind"),
+        };
+        let kind = members.get("kind").and_then(Value::as_str);
+        let kind = kind.unwrap_or_default().to_owned();
+        let of_items = kind.strip_suffix("List").unwrap_or_default();
+        match members.remove("items") {
+            Some(Value::Array(items)) => {
+                for mut item in items {
+                    if let Some(item) = item.as_object_mut().filter(|it| !it.contains_key("kind")) {
+                        item.insert("kind".to_owned(), of_items.into());
+                        let version = members.get("apiVersion").cloned().unwrap_or_default();
+                        item.insert("apiVersion".to_owned(), version);
+                    }
+                    self.emit(item, objects);
                 }
             }
-            Value::Object(_) if !text(&value, &["kind"]).is_empty() => {
+            _ if kind.is_empty() => self.is_unreadable("it has no kind"),
+            _ if of_items.is_empty() && kind != "List" => {
                 self.objects = self.objects.saturating_add(1);
-                objects(value);
+                objects(members.into());
             }
-            Value::String(table) if is_table(&table) => {
-                self.problem.get_or_insert(format!(
-                    "this is a table for people, without the objects: give the output of `{COMMAND}`"
-                ));
-            }
-            _ => self.is_unreadable("it has no kind"),
+            _ => {}
         }
+    }
+
+    fn is_cut_off(&mut self) {
+        let number = self.objects;
+        self.problem.get_or_insert(format!(
+            "the input ends in the middle of an object, after {number} complete ones: its end was cut \
+             off. Write the whole output into a file: {COMMAND} > cluster.json"
+        ));
     }
 
     fn is_unreadable(&mut self, why: &str) {
         let number = self.objects.saturating_add(1);
-        self.problem.get_or_insert(format!(
-            "object {number} of the input is no Kubernetes object ({why}): give the output of \
-             `{COMMAND}`"
+        self.is_wrong(&format!(
+            "object {number} of the input is no Kubernetes object ({why})"
         ));
+    }
+
+    fn is_wrong(&mut self, sentence: &str) {
+        self.problem
+            .get_or_insert(format!("{sentence}: give the output of `{COMMAND}`"));
     }
 }
 
 impl Json {
-    /// Reads up to the next stop, and returns how many bytes were read.
-    fn scan(&mut self, piece: &[u8]) -> (usize, Stop) {
-        for (index, byte) in piece.iter().enumerate() {
-            let after = index.saturating_add(1);
-            if self.in_string {
-                self.in_string = self.is_escaped || *byte != b'"';
-                self.is_escaped = !self.is_escaped && *byte == b'\\';
-                continue;
+    fn of_array() -> Self {
+        Self {
+            place: Place::Array,
+            ..Self::default()
+        }
+    }
+
+    /// Reads the next part of the document: its length, and an object that is complete, or the rest
+    /// of the document. The length is 0 if more text is needed.
+    fn next<T: Kept>(&mut self, text: &[u8]) -> serde_json::Result<(usize, Option<Value>)> {
+        let rest = after(text, b",");
+        let Some(byte) = rest.first() else {
+            return Ok((0, None));
+        };
+        let (mut length, mut value) = (1, None);
+        match (self.place, byte) {
+            (Place::Items, b']') => self.place = Place::Members,
+            (Place::Members, b'}') => {
+                self.place = Place::End;
+                let mut members = take(&mut self.members);
+                if !self.nameless.is_empty() {
+                    members.insert("items".to_owned(), take(&mut self.nameless).into());
+                }
+                value = Some(T::deserialize(Value::Object(members))?.into());
             }
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' if self.elements == Some(self.depth) && !self.in_element => {
-                    return (index, Stop::Element);
+            (Place::Members, _) => length = self.member(rest)?,
+            (Place::Array, b']') | (Place::End, _) => self.place = Place::End,
+            (Place::Items | Place::Array, _) => {
+                let Some((item, end)) = first::<T>(rest)? else {
+                    return Ok((0, None));
+                };
+                length = end;
+                let item = item.into();
+                if self.place == Place::Items && item.get("kind").is_none() {
+                    self.nameless.push(item);
+                } else {
+                    value = Some(item);
                 }
-                b'{' | b'[' => {
-                    self.depth = self.depth.saturating_add(1);
-                    if *byte == b'[' && self.elements.is_none() && self.depth <= 2 {
-                        return (after, Stop::Open);
-                    }
-                }
-                b'}' | b']' if self.elements == Some(self.depth) && !self.in_element => {
-                    return (index, Stop::List);
-                }
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.elements == Some(self.depth) {
-                        self.in_element = false;
-                        return (after, Stop::Elements);
-                    }
-                    if self.depth == 0 {
-                        return (after, Stop::Document);
-                    }
-                }
-                _ => {}
             }
         }
-        (piece.len(), Stop::Piece)
+        if length > 0 {
+            length = length.saturating_add(text.len().saturating_sub(rest.len()));
+        }
+        Ok((length, value))
+    }
+
+    /// Reads a member, of `items` only its start, and returns its length.
+    fn member(&mut self, text: &[u8]) -> serde_json::Result<usize> {
+        let Some((key, length)) = first::<String>(text)? else {
+            return Ok(0);
+        };
+        let value = after(text.get(length..).unwrap_or_default(), b":");
+        let before = text.len().saturating_sub(value.len());
+        if key == "items" && value.starts_with(b"[") {
+            self.place = Place::Items;
+            return Ok(before.saturating_add(1));
+        }
+        let Some((value, length)) = first::<Value>(value)? else {
+            return Ok(0);
+        };
+        self.members.insert(key, value);
+        Ok(before.saturating_add(length))
     }
 }
 
-/// Whether the elements of `items` come next.
-fn ends_with_items(head: &[u8]) -> bool {
-    let key = head
-        .strip_suffix(b"[")
-        .and_then(|head| head.trim_ascii_end().strip_suffix(b":"));
-    key.is_some_and(|key| key.trim_ascii_end().ends_with(b"\"items\""))
+/// The text after this sign and the white space around it.
+fn after<'t>(text: &'t [u8], sign: &[u8]) -> &'t [u8] {
+    let text = text.trim_ascii_start();
+    text.strip_prefix(sign).unwrap_or(text).trim_ascii_start()
 }
 
-fn is_kind(line: &[u8]) -> bool {
-    line.starts_with(b"kind:")
+/// The JSON value with which a text begins, and its length. `None` if more text is needed.
+fn first<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<Option<(T, usize)>> {
+    let mut values = Deserializer::from_slice(text).into_iter::<T>();
+    match values.next() {
+        // A number at the end may have more digits.
+        Some(Ok(value)) if values.byte_offset() < text.len() => {
+            Ok(Some((value, values.byte_offset())))
+        }
+        Some(Err(error)) if !error.is_eof() => Err(error),
+        _ => Ok(None),
+    }
+}
+
+/// A text in UTF-16 with a byte order mark, in UTF-8.
+fn utf8(text: &[u8]) -> String {
+    let is_big = text.starts_with(&[0xfe]);
+    let units = text.chunks_exact(2).skip(1).map(|unit| match unit {
+        [high, low] if is_big => u16::from_be_bytes([*high, *low]),
+        [low, high, ..] => u16::from_le_bytes([*low, *high]),
+        _ => 0,
+    });
+    let letters = char::decode_utf16(units);
+    letters.map(|letter| letter.unwrap_or_default()).collect()
 }
 
 /// Whether a text is a table of `kubectl get`: its first line has the names of columns.
-fn is_table(text: &str) -> bool {
-    let mut words = text.split_whitespace().take(2).peekable();
-    words.peek().is_some()
-        && words.all(|word| word.chars().all(|letter| letter.is_ascii_uppercase()))
-}
-
-/// The line with `true` or `false` in place of YAML 1.1's other words for them, as kubectl reads
-/// them.
-fn with_booleans(line: &[u8]) -> Vec<u8> {
-    let text = line.trim_ascii_end();
-    let colon = text.windows(2).rposition(|pair| pair == b": ");
-    let (key, value) = colon
-        .and_then(|colon| text.split_at_checked(colon.saturating_add(2)))
-        .unwrap_or((text, b""));
-    let word = match value.trim_ascii() {
-        b"yes" | b"Yes" | b"YES" | b"on" | b"On" | b"ON" => "true",
-        b"no" | b"No" | b"NO" | b"off" | b"Off" | b"OFF" => "false",
-        _ => return line.to_vec(),
-    };
-    [key, word.as_bytes(), b"\n"].concat()
+fn is_table(text: &[u8]) -> bool {
+    let words = text
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let mut words = words.take(2).peekable();
+    words.peek().is_some() && words.all(|word| word.iter().all(u8::is_ascii_uppercase))
 }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::example::Example;
+use crate::cluster::Node;
 use crate::incident::{End, Fate, Incident, registry_of};
 use crate::plan::{doubt, is_public};
+use crate::preset::Preset;
 use crate::read::COMMAND;
 use crate::survey::{Effect, Outcome, Row, Survey};
 
@@ -15,7 +16,7 @@ use crate::survey::{Effect, Outcome, Row, Survey};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Which file to take, and why.
+    /// Which preset to take, and why.
     pub answer: Answer,
     /// The incident.
     pub incident: Incident,
@@ -31,8 +32,8 @@ pub struct Report {
     pub done: usize,
     /// Whether every container pulls with `Always`, as the plugin `AlwaysPullImages` makes them.
     pub is_always: bool,
-    /// A line for each example.
-    pub examples: Vec<Line>,
+    /// A line for each preset.
+    pub presets: Vec<Line>,
     /// The registries of all images. Those of the most Pods come first.
     pub registries: Vec<RegistryLine>,
     /// The normalised names of all images. Those of the most Pods come first.
@@ -45,7 +46,7 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// At most two examples.
+    /// At most two presets.
     pub files: Vec<String>,
     /// Which of them to take and why, or that none is needed.
     pub sentence: String,
@@ -53,7 +54,7 @@ pub struct Answer {
     pub unsaved: String,
 }
 
-/// An example, and the numbers of workloads to which it does something.
+/// A preset, and the numbers of workloads to which it does something.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
@@ -63,8 +64,6 @@ pub struct Line {
     pub purpose: String,
     /// What it needs.
     pub needs: String,
-    /// For a second policy, the example whose policy comes first.
-    pub first: Option<String>,
     /// Whether it only audits: it reports, and selects nothing at admission.
     pub is_audit: bool,
     /// Why this cluster can't have it, or why the survey can't tell. Empty if neither.
@@ -131,12 +130,6 @@ impl Ends {
     }
 }
 
-/// A file that could be proposed.
-struct Candidate<'s> {
-    index: usize,
-    example: &'s Example,
-}
-
 impl Survey {
     /// The report on the rows that were worked out.
     pub fn report(&self) -> Report {
@@ -166,9 +159,9 @@ impl Survey {
             workloads: self.workloads(),
             done: rows.len(),
             is_always,
-            examples: (0..)
-                .zip(&self.examples)
-                .map(|(index, example)| self.line(index, example))
+            presets: (0..)
+                .zip(&self.presets)
+                .map(|(index, preset)| self.line(index, preset))
                 .collect(),
             registries: registries
                 .into_iter()
@@ -211,10 +204,14 @@ impl Survey {
         if assumed.len() > 2 {
             assumed.push(format!("the whole input: {COMMAND}"));
         }
+        assumed.push(
+            "beside/without-kubewarden.yaml isn't evaluated: it is for clusters without Kubewarden"
+                .to_owned(),
+        );
         if is_always {
             assumed.push(
                 "every container pulls with Always: if the API server runs AlwaysPullImages, it undoes \
-                 each IfNotPresent, so a file that writes one is not proposed"
+                 each IfNotPresent, so a preset that writes one is not proposed"
                     .to_owned(),
             );
         }
@@ -229,11 +226,8 @@ impl Survey {
         self.rows().iter().filter_map(of_row)
     }
 
-    fn line(&self, index: usize, example: &Example) -> Line {
-        let is_audit = example
-            .policy
-            .as_ref()
-            .is_some_and(|policy| policy.is_audit);
+    fn line(&self, index: usize, preset: &Preset) -> Line {
+        let is_audit = preset.policy.is_audit;
         let count = |outcome| {
             self.effects(index)
                 .filter(|(_, effect)| effect.outcome == outcome)
@@ -241,12 +235,11 @@ impl Survey {
         };
         let selected = self.effects(index).filter(|_| !is_audit);
         Line {
-            name: example.name.clone(),
-            purpose: example.purpose.clone(),
-            needs: example.needs.clone(),
-            first: example.first.clone(),
+            name: preset.name.clone(),
+            purpose: preset.purpose.clone(),
+            needs: preset.needs.clone(),
             is_audit,
-            problem: self.problem(example),
+            problem: self.problem(preset),
             changed: count(Outcome::Changed),
             warned: count(Outcome::Warned),
             rejected: count(Outcome::Rejected),
@@ -261,23 +254,27 @@ impl Survey {
         }
     }
 
-    fn problem(&self, example: &Example) -> String {
-        if example.policy.is_none() {
-            return "it needs no Kubewarden, and the survey can't evaluate it".to_owned();
-        }
-        let needed = example.kubernetes();
-        let too_old = |node: &&crate::cluster::Node| node.minor.is_some_and(|minor| minor < needed);
-        let Some(node) = self.cluster.nodes.iter().find(too_old) else {
-            return String::new();
+    fn problem(&self, preset: &Preset) -> String {
+        let needed = preset.kubernetes();
+        let problem = |node: &Node| {
+            let minor = node.minor.filter(|minor| *minor < needed);
+            let runtime = node.old_runtime.as_ref();
+            let runtime = runtime.filter(|_| preset.has_image_volumes());
+            let (needed, there) = match (minor, runtime) {
+                (Some(minor), _) => (format!("Kubernetes 1.{needed}"), format!("1.{minor}")),
+                (_, Some(runtime)) => ("containerd 2.1 or CRI-O 1.31".to_owned(), runtime.clone()),
+                (None, None) => return None,
+            };
+            let name = &node.name;
+            Some(format!(
+                "it needs {needed} on every Node, and {name} has {there}"
+            ))
         };
-        let minor = node.minor.unwrap_or_default();
-        format!(
-            "it needs Kubernetes 1.{needed} on every Node, and {} has 1.{minor}",
-            node.name
-        )
+        let mut problems = self.cluster.nodes.iter().filter_map(problem);
+        problems.next().unwrap_or_default()
     }
 
-    /// The answer: first the file that saves the most workloads, then one that saves others.
+    /// The answer: first the preset that saves the most workloads, then one that saves others.
     fn answer(&self, report: &Report) -> Answer {
         let incident = &report.incident_words;
         let all = self.rows().len();
@@ -286,7 +283,7 @@ impl Survey {
             (0, 0) => {
                 return Answer {
                     sentence: format!(
-                        "No file is needed: if {incident}, all {all} workloads start."
+                        "No preset is needed: if {incident}, all {all} workloads start."
                     ),
                     ..Answer::default()
                 };
@@ -294,26 +291,19 @@ impl Survey {
             (0, waits) => format!("{waits} of {all} workloads would wait"),
             (half, _) => format!("{half} of {all} workloads could do half of their work"),
         };
-        let mut files: Vec<Candidate<'_>> = Vec::new();
-        while files.len() < 2 {
-            let mut best = None;
-            for (index, (example, line)) in self.examples.iter().zip(&report.examples).enumerate() {
-                let score = self.score(index, line, report.is_always, &files);
-                if score.0 > 0 && best.as_ref().is_none_or(|(best, _)| score > *best) {
-                    best = Some((score, Candidate { index, example }));
-                }
-            }
-            let Some((_, candidate)) = best else {
+        let mut chosen = Vec::new();
+        while chosen.len() < 2 {
+            let Some(best) = self.best(report, &chosen, false) else {
                 break;
             };
-            files.push(candidate);
+            chosen.push(best);
         }
         let mut left = Ends::default();
         let mut names = Vec::new();
         for row in self.rows() {
-            let effects = files
+            let effects = chosen
                 .iter()
-                .filter_map(|file| row.results.get(file.index)?.as_ref());
+                .filter_map(|index| row.results.get(*index)?.as_ref());
             let fates = effects.map(|effect| effect.after);
             let end = fates.min_by_key(|end| end.fate).unwrap_or(row.before);
             left.add(end);
@@ -321,18 +311,20 @@ impl Survey {
                 names.push(format!("{} {}/{}", row.kind, row.namespace, row.name));
             }
         }
-        let sentence = match &*files {
-            [] if before.half == 0 => format!(
-                "No file is needed: if {incident}, {harmed}, and no file that this cluster can have would \
-                 let them start."
-            ),
-            [] => {
-                format!("If {incident}, {harmed}. No file that this cluster can have prevents it.")
-            }
-            files => {
-                let names: Vec<&str> = files.iter().map(|file| &*file.example.name).collect();
-                format!("If {incident}, {harmed}: take {}.", names.join(" and "))
-            }
+        let line = |index: &usize| report.presets.get(*index);
+        let files: Vec<String> = chosen
+            .iter()
+            .filter_map(|index| Some(line(index)?.name.clone()))
+            .collect();
+        let sentence = if !files.is_empty() {
+            format!("If {incident}, {harmed}: take {}.", files.join(" and "))
+        } else if before.half > 0 {
+            format!("If {incident}, {harmed}. No preset that this cluster can have prevents it.")
+        } else {
+            format!(
+                "No preset is needed: if {incident}, {harmed}, and no preset that this cluster can have \
+                 would let them start."
+            )
         };
         let mut unsaved = Vec::new();
         if left.half > 0 {
@@ -356,63 +348,73 @@ impl Survey {
         if left.old > before.old {
             unsaved.push(format!("{} may run an older image", left.old));
         }
+        let mut unsaved = if files.is_empty() || unsaved.is_empty() {
+            String::new()
+        } else {
+            format!("With that, {}.", unsaved.join("; "))
+        };
+        // The first choice, if only the Nodes are in its way.
+        let first = self.best(report, &[], true);
+        let refused = first.as_ref().and_then(line);
+        if let Some(Line { name, problem, .. }) = refused.filter(|line| !line.problem.is_empty()) {
+            let refused = format!("{name} isn't proposed: {problem}.");
+            unsaved = [unsaved, refused].join(" ").trim_start().to_owned();
+        }
         Answer {
-            files: files.iter().map(|file| file.example.name.clone()).collect(),
+            files,
             sentence,
-            unsaved: if files.is_empty() || unsaved.is_empty() {
-                String::new()
-            } else {
-                format!("With that, {}.", unsaved.join("; "))
-            },
+            unsaved,
         }
     }
 
-    /// How good a file is beside those that are chosen already: how many workloads it saves, without
+    /// The number of the best preset beside those that are chosen already. `None` if none can be
+    /// proposed.
+    fn best(&self, report: &Report, chosen: &[usize], with_problems: bool) -> Option<usize> {
+        let lines = report.presets.iter().enumerate();
+        let lines = lines.filter(|(index, line)| {
+            let is_refused = |other: &usize| {
+                let refused = report.presets.get(*other);
+                let refused = refused.and_then(|other| self.pairs.get(&other.name));
+                other == index || refused.is_some_and(|refused| refused.contains_key(&line.name))
+            };
+            (with_problems || line.problem.is_empty())
+                && !line.is_audit
+                && !(report.is_always && line.undone > 0)
+                && !chosen.iter().any(is_refused)
+        });
+        let scores = lines.map(|(index, line)| (self.score(index, line, chosen), Reverse(index)));
+        let best = scores.filter(|((saved, _), _)| *saved > 0).max();
+        best.map(|(_, Reverse(index))| index)
+    }
+
+    /// How good a preset is beside those that are chosen already: how many workloads it saves, without
     /// those that it harms. Of equal ones, first the one that runs fewer old images, then the one
-    /// that changes fewer workloads, and then one without lookups. 0 if it can't be proposed.
+    /// that changes fewer workloads, and then one without lookups.
     fn score(
         &self,
         index: usize,
         line: &Line,
-        is_always: bool,
-        chosen: &[Candidate<'_>],
+        chosen: &[usize],
     ) -> (isize, Reverse<(usize, usize, bool)>) {
-        let is_refused = |other: &Candidate<'_>| {
-            other.index == index
-                || self
-                    .pairs
-                    .get(&line.name)
-                    .is_some_and(|others| others.contains_key(&other.example.name))
-        };
-        let can_be_proposed = line.problem.is_empty()
-            && line.first.is_none()
-            && !line.is_audit
-            && !(is_always && line.undone > 0)
-            && !chosen.iter().any(is_refused);
-        let (mut saved, mut harmed, mut old) = (0_isize, 0_isize, 0_usize);
+        let (mut saved, mut old) = (0_isize, 0_usize);
         for (row, effect) in self.effects(index) {
             let by_others = chosen
                 .iter()
-                .filter_map(|other| Some(row.results.get(other.index)?.as_ref()?.after.fate));
+                .filter_map(|other| Some(row.results.get(*other)?.as_ref()?.after.fate));
             let before = by_others.fold(row.before.fate, Fate::min);
             let after = effect.after.fate;
             let is_saved = (before == Fate::Half && after < Fate::Half)
                 || (before == Fate::Waits && after == Fate::Starts);
             let is_harmed =
                 effect.outcome == Outcome::Rejected || (after > before && before == Fate::Starts);
-            saved = saved.saturating_add(isize::from(is_saved && !is_harmed));
-            harmed = harmed.saturating_add(isize::from(is_harmed));
+            saved = saved.saturating_add(match (is_harmed, is_saved) {
+                (true, _) => -1,
+                (false, is_saved) => is_saved.into(),
+            });
             old = old.saturating_add(usize::from(effect.after.is_old && !row.before.is_old));
         }
-        let asks = self
-            .examples
-            .get(index)
-            .is_some_and(Example::asks_registries);
-        let score = if can_be_proposed {
-            saved.saturating_sub(harmed)
-        } else {
-            0
-        };
-        (score, Reverse((old, line.changed, asks)))
+        let preset = self.presets.get(index);
+        let asks = preset.is_some_and(Preset::asks_registries);
+        (saved, Reverse((old, line.changed, asks)))
     }
 }

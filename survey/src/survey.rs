@@ -1,4 +1,4 @@
-//! The survey: what each example does to each workload, and what becomes of their Pods in an
+//! The survey: what each preset does to each workload, and what becomes of their Pods in an
 //! incident.
 
 use std::collections::BTreeSet;
@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Workload};
-use crate::example::{AdmissionPolicy, AdmissionRequest, Example, Pairs, examples};
-use crate::incident::{End, Incident, Moment, Registries, Step, copies, end_of, steps};
+use crate::incident::{End, Fate, Incident, Moment, Registries, Step, What, copies, end_of, steps};
+use crate::json::from_yaml;
 use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
 use crate::plan::Choice;
 use crate::policy::{Answer, Image, Names, Policy, is_always};
+use crate::preset::{AdmissionRequest, Pairs, Preset};
+use crate::prune::{Pruned, Unpruned};
 use crate::read::Reader;
 
 /// What a person asks the survey.
@@ -27,13 +29,13 @@ pub struct Question {
 
 /// A survey of a cluster: it reads objects in pieces, and then works out a row for each workload.
 pub struct Survey {
-    pub(crate) examples: Vec<Example>,
+    pub(crate) presets: Vec<Preset>,
     pub(crate) pairs: Pairs,
     pub(crate) cluster: Cluster,
     pub(crate) question: Question,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) rows: Vec<Row>,
-    /// The settings of each example's policy under the present choice, as text.
+    /// The settings of each preset's policy under the present choice, as text.
     settings: Vec<String>,
     reader: Reader,
     names: Names,
@@ -58,13 +60,13 @@ pub struct Row {
     pub images: BTreeSet<String>,
     /// Whether all containers of its Pods pull with `Always`.
     pub is_always: bool,
-    /// How its Pods end up in the incident without any example.
+    /// How its Pods end up in the incident without any preset.
     pub before: End,
-    /// What each example does, in their order. `None` if it doesn't select the workload.
+    /// What each preset does, in their order. `None` if it doesn't select the workload.
     pub results: Vec<Option<Effect>>,
 }
 
-/// What an example does to a workload.
+/// What a preset does to a workload.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Effect {
@@ -80,7 +82,7 @@ pub struct Effect {
     pub is_undone: bool,
 }
 
-/// What an example does to an object, from the least to the most severe.
+/// What a preset does to an object, from the least to the most severe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
@@ -103,51 +105,61 @@ struct Sent {
     /// The request as text.
     text: String,
     request: Value,
-    /// Whether each example's policy selects it.
+    /// Whether each preset's policy selects it.
     selected: Vec<bool>,
 }
 
 /// What becomes of an object at its creation.
+#[derive(Default)]
 struct Admission {
-    answers: Vec<Answer>,
+    answer: Option<Answer>,
     is_rejected: bool,
     /// The object that is stored, if it was changed.
     object: Option<Value>,
     asked: Vec<String>,
 }
 
-/// One object of a workload under an example, in detail.
+impl Sent {
+    fn is_selected(&self, index: usize) -> bool {
+        self.selected.get(index) == Some(&true)
+    }
+}
+
+/// One object of a workload under a preset, in detail.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Detail {
-    /// The request that the example's policy gets in health.
+    /// The request that the preset's policy gets in health.
     pub request: Value,
     /// The policy's settings.
     pub settings: Value,
 }
 
 impl Survey {
-    /// A survey with these example files (their names without extension, and their texts), and with
-    /// examples/pairs.yaml.
+    /// A survey with the files of the folder examples: their names without extension, and their
+    /// texts.
     ///
     /// # Errors
     /// A file can't be read.
-    pub fn new<'f>(
-        files: impl IntoIterator<Item = (&'f str, &'f str)>,
-        pairs: &str,
-    ) -> Result<Self, String> {
-        let examples = examples(files)?;
-        let policies = examples
+    pub fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<Self, String> {
+        let (mut presets, mut pairs) = (Vec::new(), Pairs::new());
+        for (name, text) in files {
+            let told = |error| format!("{name}: {error}");
+            if name == "pairs" {
+                let found = from_yaml(text).map_err(told)?;
+                pairs = Pairs::deserialize(found).map_err(|error| told(error.to_string()))?;
+            } else {
+                presets.push(Preset::new(name, text).map_err(told)?);
+            }
+        }
+        let compared = presets
             .iter()
-            .filter_map(|example| example.policy.as_ref());
-        let compared = policies
-            .flat_map(AdmissionPolicy::compared_labels)
+            .flat_map(|Preset { policy, .. }| policy.compared_labels().chain(policy.volumes()))
             .map(str::to_owned);
-        let cluster = Cluster::new(compared.collect());
         let mut survey = Self {
-            pairs: yaml_serde::from_str(pairs).map_err(|error| format!("pairs: {error}"))?,
-            examples,
-            cluster,
+            cluster: Cluster::new(compared.collect()),
+            presets,
+            pairs,
             question: Question::default(),
             workloads: Vec::new(),
             rows: Vec::new(),
@@ -162,7 +174,18 @@ impl Survey {
     /// Reads a piece of the input, of any length.
     pub fn read(&mut self, piece: &[u8]) {
         let cluster = &mut self.cluster;
-        self.reader.read(piece, &mut |object| cluster.add(object));
+        self.reader
+            .read::<Pruned>(piece, &mut |object| cluster.add(object));
+    }
+
+    /// Ends a file. The next piece is of another one.
+    ///
+    /// # Errors
+    /// The file is no output of kubectl, or its end is missing. The sentence says what to do.
+    pub fn end_file(&mut self) -> Result<(), String> {
+        let cluster = &mut self.cluster;
+        self.reader
+            .end_file::<Pruned>(&mut |object| cluster.add(object))
     }
 
     /// Ends the input.
@@ -171,7 +194,8 @@ impl Survey {
     /// The input is no output of kubectl, or its end is missing. The sentence says what to do.
     pub fn finish(&mut self) -> Result<(), String> {
         let cluster = &mut self.cluster;
-        self.reader.finish(&mut |object| cluster.add(object))?;
+        self.reader
+            .finish::<Pruned>(&mut |object| cluster.add(object))?;
         self.workloads = self.cluster.workloads();
         if self.workloads.is_empty() {
             return Err(format!(
@@ -184,13 +208,9 @@ impl Survey {
 
     /// Asks a new question. The rows are worked out again.
     pub fn ask(&mut self, question: Question) {
-        let settings = |example: &Example| {
-            let policy = example.policy.as_ref();
-            policy.map_or_else(String::new, |policy| {
-                question.choice.settings(policy).to_string()
-            })
-        };
-        self.settings = self.examples.iter().map(settings).collect();
+        let presets = self.presets.iter();
+        let settings = presets.map(|preset| question.choice.settings(preset).to_string());
+        self.settings = settings.collect();
         self.rows.clear();
         self.question = question;
     }
@@ -200,9 +220,9 @@ impl Survey {
         &self.question
     }
 
-    /// The example files.
-    pub fn examples(&self) -> &[Example] {
-        &self.examples
+    /// The presets.
+    pub fn presets(&self) -> &[Preset] {
+        &self.presets
     }
 
     /// The number of workloads.
@@ -260,7 +280,7 @@ impl Survey {
             before.push(pods.iter().map(of_pod).collect::<Vec<End>>());
         }
         let mut results = Vec::new();
-        for index in 0..self.examples.len() {
+        for index in 0..self.presets.len() {
             results.push(self.effect(index, &makers, &pods, &incidents, &before, policy));
         }
         Row {
@@ -309,34 +329,13 @@ impl Survey {
         let labels = self.cluster.namespaces.labels(namespace);
         let admission = AdmissionRequest::new(&request, &labels);
         let is_chosen = self.question.choice.has(namespace);
-        let selects = |example: &Example| {
-            is_chosen
-                && example
-                    .policy
-                    .as_ref()
-                    .is_some_and(|policy| policy.selects(&admission))
-        };
+        let selects = |preset: &Preset| is_chosen && preset.policy.selects(&admission);
         Some(Sent {
-            selected: self.examples.iter().map(selects).collect(),
+            selected: self.presets.iter().map(selects).collect(),
             text: request.to_string(),
             request,
             object,
         })
-    }
-
-    /// The policies of an example that select an object: the first policy of a second one comes
-    /// first. Each has its number.
-    fn policies(&self, index: usize, sent: &Sent) -> Vec<usize> {
-        let is_selected = |index: &usize| sent.selected.get(*index) == Some(&true);
-        let first = self
-            .examples
-            .get(index)
-            .and_then(|example| example.first.as_ref());
-        let first = first.and_then(|first| self.examples.iter().position(|it| it.name == *first));
-        let own = Some(index).filter(is_selected);
-        // Without the second policy itself, there is nothing to say.
-        let first = first.filter(|first| own.is_some() && is_selected(first));
-        first.into_iter().chain(own).collect()
     }
 
     fn effect(
@@ -348,16 +347,15 @@ impl Survey {
         before: &[Vec<End>],
         policy: &mut dyn Policy,
     ) -> Option<Effect> {
-        let is_audit = self.examples.get(index)?.policy.as_ref()?.is_audit;
-        let pods: Vec<&Sent> = pods
+        let is_audit = self.presets.get(index)?.policy.is_audit;
+        let pods = pods.iter();
+        let pods = pods.map(|(written, stored)| if is_audit { stored } else { written });
+        let pods: Vec<&Sent> = pods.collect();
+        if !makers
             .iter()
-            .map(|(written, stored)| if is_audit { stored } else { written })
-            .collect();
-        let chosen = |sent: &Sent| self.policies(index, sent);
-        let policies_of_makers: Vec<Vec<usize>> = makers.iter().map(chosen).collect();
-        let policies_of_pods: Vec<Vec<usize>> = pods.iter().map(|pod| chosen(pod)).collect();
-        let mut all = policies_of_makers.iter().chain(&policies_of_pods);
-        if all.all(Vec::is_empty) {
+            .chain(pods.iter().copied())
+            .any(|sent| sent.is_selected(index))
+        {
             return None;
         }
         let mut effect = Effect {
@@ -368,13 +366,9 @@ impl Survey {
             is_undone: false,
         };
         let mut healthy = Vec::new();
-        for (sent, policies) in makers
-            .iter()
-            .zip(&policies_of_makers)
-            .chain(pods.iter().copied().zip(&policies_of_pods))
-        {
-            let mut admission = self.admit(sent, policies, index, None, policy);
-            for answer in std::mem::take(&mut admission.answers) {
+        for sent in makers.iter().chain(pods.iter().copied()) {
+            let mut admission = self.admit(sent, index, None, policy);
+            if let Some(answer) = admission.answer.take() {
                 effect.add(answer, is_audit);
             }
             effect.is_undone |= admission.is_undone();
@@ -383,25 +377,21 @@ impl Survey {
         for (incident, ends) in incidents.iter().zip(before) {
             let mut is_made = true;
             let mut admissions = healthy.iter();
-            for ((maker, policies), admission) in
-                makers.iter().zip(&policies_of_makers).zip(&mut admissions)
-            {
-                let again = self.admit_during(maker, policies, index, admission, incident, policy);
+            for (maker, admission) in makers.iter().zip(&mut admissions) {
+                let again = self.admit_during(maker, index, admission, incident, policy);
                 is_made &= !again.as_ref().unwrap_or(admission).is_rejected;
             }
-            for (((pod, policies), admission), end) in
-                pods.iter().zip(&policies_of_pods).zip(admissions).zip(ends)
-            {
-                if is_audit || (is_made && policies.is_empty()) {
+            for ((pod, admission), end) in pods.iter().zip(admissions).zip(ends) {
+                if is_audit || (is_made && !pod.is_selected(index)) {
                     effect.after = effect.after.worse(*end);
                     continue;
                 }
-                let again = self.admit_during(pod, policies, index, admission, incident, policy);
+                let again = self.admit_during(pod, index, admission, incident, policy);
                 let admission_now = again.as_ref().unwrap_or(admission);
                 effect.is_undone |= admission_now.is_undone();
                 let end = if !is_made || admission_now.is_rejected {
                     End {
-                        fate: crate::incident::Fate::Rejected,
+                        fate: Fate::Rejected,
                         is_old: false,
                     }
                 } else {
@@ -415,28 +405,20 @@ impl Survey {
         Some(effect)
     }
 
-    /// One object of a workload: of those that an example selects, a Pod if there is one.
-    pub fn detail(&mut self, row: usize, example: &str, policy: &mut dyn Policy) -> Option<Detail> {
-        let index = self.examples.iter().position(|it| it.name == example)?;
+    /// One object of a workload: of those that a preset selects, a Pod if there is one.
+    pub fn detail(&mut self, row: usize, preset: &str, policy: &mut dyn Policy) -> Option<Detail> {
+        let index = self.presets.iter().position(|it| it.name == preset)?;
         let settings = self.settings.get(index)?;
         let settings = serde_json::from_str(settings).unwrap_or_default();
         let workload = self.workloads.get(row)?;
         let pods = workload.pods.iter().map(|pod| Rc::clone(&pod.written));
         let objects: Vec<Rc<Value>> = pods.chain(workload.makers.iter().cloned()).collect();
-        let mut sent = objects
+        let sent = objects
             .iter()
-            .filter_map(|object| self.sent(object, policy))
-            .collect::<Vec<_>>();
-        sent.sort_by_key(|sent| sent.selected.get(index) != Some(&true));
-        let sent = sent.into_iter().next()?;
-        let mut policies = self.policies(index, &sent);
-        // A second policy gets what its first one returned.
-        policies.pop();
-        let admission = self.admit(&sent, &policies, index, None, policy);
-        let mut request = sent.request;
-        if let (Some(object), Some(request)) = (admission.object, request.as_object_mut()) {
-            request.insert("object".to_owned(), object);
-        }
+            .filter_map(|object| self.sent(object, policy));
+        let mut sent: Vec<Sent> = sent.collect();
+        sent.sort_by_key(|sent| !sent.is_selected(index));
+        let request = sent.into_iter().next()?.request;
         Some(Detail { request, settings })
     }
 
@@ -473,9 +455,9 @@ impl Survey {
     /// The text has no objects.
     pub fn requests(&mut self, text: &str, policy: &mut dyn Policy) -> Result<Vec<Value>, String> {
         let mut objects = Vec::new();
-        let mut reader = Reader::of_everything();
-        reader.read(text.as_bytes(), &mut |object| objects.push(object));
-        reader.finish(&mut |object| objects.push(object))?;
+        let mut reader = Reader::default();
+        reader.read::<Unpruned>(text.as_bytes(), &mut |object| objects.push(object));
+        reader.finish::<Unpruned>(&mut |object| objects.push(object))?;
         let requests = objects
             .iter()
             .filter_map(|object| match object.get("request") {
@@ -485,78 +467,58 @@ impl Survey {
         Ok(requests.collect())
     }
 
-    /// The releases that install an example, as commands. `chart` is the chart, as helm's argument.
+    /// The command that installs a preset, for a POSIX shell. `chart` is the chart, as helm's
+    /// argument.
     ///
     /// # Errors
-    /// No namespace is chosen, or the example is no release of the chart.
-    pub fn commands(&self, example: &str, chart: &str) -> Result<Vec<String>, String> {
-        let releases = self.question.choice.releases(example, &self.examples)?;
-        Ok(releases
-            .iter()
-            .map(|release| release.command(chart))
-            .collect())
+    /// No namespace is chosen, or there is no such preset.
+    pub fn command(&self, preset: &str, chart: &str) -> Result<String, String> {
+        let found = self.presets.iter().find(|it| it.name == preset);
+        let found = found.ok_or_else(|| format!("there is no preset {preset}"))?;
+        self.question.choice.command(found, chart)
     }
 
-    /// Sends an object to policies, one after another. Audits change nothing.
+    /// Sends an object to a preset's policy, if that selects it.
     fn admit(
         &self,
         sent: &Sent,
-        policies: &[usize],
-        own: usize,
+        index: usize,
         incident: Option<&Incident>,
         policy: &mut dyn Policy,
     ) -> Admission {
+        let settings = self.settings.get(index);
+        let Some(settings) = settings.filter(|_| sent.is_selected(index)) else {
+            return Admission::default();
+        };
         let mut registries = Registries {
             incident: incident.cloned(),
             asked: Vec::new(),
         };
-        let mut admission = Admission {
-            answers: Vec::new(),
-            is_rejected: false,
-            object: None,
-            asked: Vec::new(),
-        };
-        for index in policies {
-            let settings = self.settings.get(*index).map_or("{}", |settings| settings);
-            let changed = admission.object.as_ref().map(|object| {
-                let mut request = sent.request.clone();
-                if let Some(request) = request.as_object_mut() {
-                    request.insert("object".to_owned(), object.clone());
-                }
-                request.to_string()
-            });
-            let request = changed.as_ref().unwrap_or(&sent.text);
-            let mut answer = Answer::ask(policy, request, settings, &mut registries);
-            admission.is_rejected = !answer.accepted;
-            if answer.is_repair() {
-                admission.object = answer.mutated_object.take().or(admission.object);
-                answer.mutated_object = Some(Value::Null);
-            }
-            if admission.is_rejected || *index == own {
-                admission.answers.push(answer);
-            }
-            if admission.is_rejected {
-                break;
-            }
+        let mut answer = Answer::ask(policy, &sent.text, settings, &mut registries);
+        let is_repair = answer.is_repair();
+        let object = answer.mutated_object.as_mut().filter(|_| is_repair);
+        let object = object.map(std::mem::take);
+        Admission {
+            is_rejected: !answer.accepted,
+            object,
+            asked: registries.asked,
+            answer: Some(answer),
         }
-        admission.asked = registries.asked;
-        admission
     }
 
     /// What becomes of an object that is created in an incident, if it differs from what becomes of
-    /// it in health: while a registry is away, its lookups fail too.
+    /// it in health: while a registry is down, its lookups fail too.
     fn admit_during(
         &self,
         sent: &Sent,
-        policies: &[usize],
-        own: usize,
+        index: usize,
         healthy: &Admission,
         incident: &Incident,
         policy: &mut dyn Policy,
     ) -> Option<Admission> {
         let fails = healthy.asked.iter().any(|image| incident.takes(image));
         (fails && incident.moment != Moment::Reboot)
-            .then(|| self.admit(sent, policies, own, Some(incident), policy))
+            .then(|| self.admit(sent, index, Some(incident), policy))
     }
 
     /// What this policy knows about an image in its registry. `None` if it can't be parsed.
@@ -580,7 +542,7 @@ impl Survey {
         };
         steps(spec, &on_node, &mut |image| {
             let name = self.image(image, policy)?.name;
-            let is_everything = incident.what == crate::incident::What::Registries;
+            let is_everything = incident.what == What::Registries;
             Some(name.map_or(is_everything, |name| incident.takes(&name)))
         })
     }

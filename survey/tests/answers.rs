@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::{corpus, surveyed};
 
-fn node(version: &str) -> String {
+fn node(version: &str, runtime: &str) -> String {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
-        "status": {"nodeInfo": {"kubeletVersion": version}}})
+        "status": {"nodeInfo": {"kubeletVersion": version, "containerRuntimeVersion": runtime}}})
     .to_string()
 }
 
@@ -25,7 +25,10 @@ fn report(input: &str, question: Value) -> Report {
 
 #[test]
 fn the_answer_names_the_file_that_saves_the_work() {
-    let report = report(&(node("v1.36.0") + &job("IfNotPresent")), json!({}));
+    let report = report(
+        &(node("v1.36.0", "containerd://2.1.4") + &job("IfNotPresent")),
+        json!({}),
+    );
     assert_eq!(report.answer.files, ["jobs"]);
     let sentence = "If one image is gone, for new Pods on an empty node, 1 of 1 workloads could do half of their work: take jobs.";
     assert_eq!(report.answer.sentence, sentence);
@@ -43,31 +46,85 @@ fn a_cluster_in_which_nothing_is_half_done_needs_no_file() {
     let report = report(&single, question);
     assert_eq!(report.answer.files, [""; 0]);
     assert!(
-        report.answer.sentence.starts_with("No file is needed"),
+        report.answer.sentence.starts_with("No preset is needed"),
         "{}",
         report.answer.sentence
     );
 }
 
+/// AKS' Ubuntu 22.04 has Kubernetes 1.35 with containerd 1.7, and GKE's 1.33 has 2.0.
 #[test]
-fn a_file_that_the_nodes_cannot_run_is_not_proposed() {
-    let report = report(&(node("v1.34.2") + &job("IfNotPresent")), json!({}));
-    assert!(!report.answer.files.contains(&"jobs".to_owned()));
-    let line = report
-        .examples
-        .iter()
-        .find(|line| line.name == "jobs")
-        .expect("jobs");
-    assert_eq!(
-        line.problem,
-        "it needs Kubernetes 1.35 on every Node, and node-1 has 1.34"
-    );
+fn a_preset_that_the_nodes_cannot_run_is_not_proposed() {
+    let none = "";
+    for (version, runtime, problem) in [
+        ("v1.35.0-eks-1a2b", "containerd://2.1.0", none),
+        ("v1.36.0", "containerd://10.0.1+k3s1", none),
+        ("v1.35.2", "cri-o://1.31.0", none),
+        ("v1.35.2", "mock://1.0", none),
+        ("v1.35.2", "", none),
+        (
+            "v1.34.2",
+            "containerd://2.1.0",
+            "Kubernetes 1.35 on every Node, and node-1 has 1.34",
+        ),
+        (
+            "v1.35.2",
+            "containerd://2.0.11",
+            "containerd 2.1 or CRI-O 1.31 on every Node, and node-1 has containerd 2.0.11",
+        ),
+        (
+            "v1.35.2",
+            "containerd://1.7.27",
+            "containerd 2.1 or CRI-O 1.31 on every Node, and node-1 has containerd 1.7.27",
+        ),
+        (
+            "v1.35.2",
+            "cri-o://1.30.9",
+            "containerd 2.1 or CRI-O 1.31 on every Node, and node-1 has cri-o 1.30.9",
+        ),
+        (
+            "v1.35.2",
+            "docker://28.0.1",
+            "containerd 2.1 or CRI-O 1.31 on every Node, and node-1 has docker 28.0.1",
+        ),
+    ] {
+        let report = report(&(node(version, runtime) + &job("IfNotPresent")), json!({}));
+        let line = |name| {
+            report
+                .presets
+                .iter()
+                .find(|line| line.name == name)
+                .expect(name)
+        };
+        assert_eq!(
+            line("jobs")
+                .problem
+                .strip_prefix("it needs ")
+                .unwrap_or_default(),
+            problem
+        );
+        assert_eq!(line("air-gapped").problem, "");
+        assert_eq!(
+            report.answer.files.contains(&"jobs".to_owned()),
+            problem.is_empty()
+        );
+        let told = format!("jobs isn't proposed: it needs {problem}");
+        assert_eq!(
+            report.answer.unsaved.contains(&told),
+            !problem.is_empty(),
+            "{}",
+            report.answer.unsaved
+        );
+    }
 }
 
 #[test]
 fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
     let question = json!({"incident": {"what": "registries", "moment": "meanwhile"}});
-    let report = report(&(node("v1.36.0") + &job("Always")), question);
+    let report = report(
+        &(node("v1.36.0", "containerd://2.1.4") + &job("Always")),
+        question,
+    );
     assert!(report.is_always);
     assert!(
         report
@@ -77,7 +134,7 @@ fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
     );
     let undone = |name: &str| {
         report
-            .examples
+            .presets
             .iter()
             .any(|line| line.name == name && line.undone == 1)
     };
@@ -85,21 +142,18 @@ fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
     assert_eq!(report.answer.files, [""; 0]);
 }
 
-/// A second policy and an audit are never proposed alone.
+/// An audit is never proposed, and selects nothing at admission.
 #[test]
-fn only_first_policies_are_proposed() {
+fn only_what_takes_effect_is_proposed() {
     for what in ["image", "registry", "registries"] {
         for moment in ["empty", "meanwhile", "reboot"] {
-            let report = report(
-                &corpus(),
-                json!({"incident": {"what": what, "moment": moment}}),
-            );
-            for line in &report.examples {
-                let is_proposed = report.answer.files.contains(&line.name);
-                let is_first = line.first.is_none() && !line.is_audit && line.problem.is_empty();
-                assert!(is_first || !is_proposed, "{}", line.name);
-                assert!(!line.is_audit || line.selected == 0, "{}", line.name);
-            }
+            let incident = json!({"incident": {"what": what, "moment": moment}});
+            let report = report(&corpus(), incident);
+            let audit = report.presets.iter().find(|line| line.is_audit);
+            let audit = audit.expect("the audit");
+            assert_eq!(audit.selected, 0);
+            assert!(audit.reported > 0);
+            assert!(!report.answer.files.contains(&audit.name));
             assert!(report.answer.files.len() <= 2);
         }
     }
@@ -110,29 +164,16 @@ fn asked(choice: &Value) -> Survey {
 }
 
 #[test]
-fn a_second_policy_comes_with_its_first_one() {
-    let commands = asked(&json!({}))
-        .commands("multi-tenant-second", "chart.tgz")
-        .expect("commands");
-    let examples: Vec<bool> = ["example: multi-tenant\n", "example: multi-tenant-second\n"]
-        .iter()
-        .zip(&commands)
-        .map(|(example, command)| command.contains(example))
-        .collect();
-    assert_eq!(examples, [true, true]);
-}
-
-#[test]
 fn a_choice_without_namespaces_gives_no_command() {
     let survey = asked(&json!({"namespaces": {"only": []}}));
-    assert!(survey.commands("jobs", "chart.tgz").is_err());
+    assert!(survey.command("jobs", "chart.tgz").is_err());
     assert!(survey.rows()[0].results.iter().all(Option::is_none));
 }
 
 #[test]
 fn public_registries_never_get_always() {
     let survey = asked(&json!({"registries": ["docker.io", "registry.corp.internal"]}));
-    let command = |name: &str| survey.commands(name, "chart.tgz").expect(name).concat();
+    let command = |name: &str| survey.command(name, "chart.tgz").expect(name);
     assert!(command("jobs").contains("docker.io/*"));
     let tenants = command("multi-tenant");
     assert!(

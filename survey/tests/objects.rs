@@ -63,14 +63,11 @@ fn the_pod_of_a_workload_is_the_one_that_its_controller_created() {
 
 /// The rows without what a name tells.
 fn effects(survey: &Survey) -> BTreeSet<String> {
-    let examples = survey.examples();
+    let presets = survey.presets();
     let rows = survey.rows().iter().map(|row| {
-        let effects = examples.iter().zip(&row.results).filter(|(example, _)| {
+        let effects = presets.iter().zip(&row.results).filter(|(preset, _)| {
             // An audit looks at the stored Pod.
-            example
-                .policy
-                .as_ref()
-                .is_some_and(|policy| !policy.is_audit)
+            !preset.policy.is_audit
         });
         let effects: Vec<_> = effects.map(|(_, effect)| effect).collect();
         json!([row.name, row.images, row.before, effects]).to_string()
@@ -84,7 +81,7 @@ fn effects(survey: &Survey) -> BTreeSet<String> {
 fn a_cluster_with_repaired_pods_gets_the_same_rows() {
     let before = surveyed(&corpus(), json!({}));
     let mut repaired = 0;
-    for (index, example) in before.examples().iter().enumerate() {
+    for (index, preset) in before.presets().iter().enumerate() {
         let is_changed = |row: &consistent_pull_policy_survey::Row| {
             row.results[index]
                 .as_ref()
@@ -97,7 +94,7 @@ fn a_cluster_with_repaired_pods_gets_the_same_rows() {
         let mut objects = String::new();
         for row in 0..survey.rows().len() {
             let detail = survey
-                .detail(row, &example.name, &mut Native)
+                .detail(row, &preset.name, &mut Native)
                 .expect("a detail");
             let answer = answer_during(&detail.request, &detail.settings, None, &mut Native);
             let answer = answer.expect("an answer");
@@ -111,7 +108,7 @@ fn a_cluster_with_repaired_pods_gets_the_same_rows() {
             objects += &object.to_string();
         }
         let after = surveyed(&objects, json!({}));
-        assert_eq!(effects(&after), effects(&before), "{}", example.name);
+        assert_eq!(effects(&after), effects(&before), "{}", preset.name);
     }
     assert!(repaired > 30, "{repaired}");
 }

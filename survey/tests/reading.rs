@@ -76,15 +76,15 @@ fn the_words_of_yaml_1_1_are_booleans() {
     let outcome = |input: &str| {
         let survey = surveyed(input, json!({}));
         let jobs = survey
-            .examples()
+            .presets()
             .iter()
-            .position(|example| example.name == "jobs");
+            .position(|preset| preset.name == "jobs");
         let row = survey
             .rows()
             .iter()
             .find(|row| row.kind == "Job")
             .expect("the Job");
-        row.results[jobs.expect("jobs.yaml")]
+        row.results[jobs.expect("jobs")]
             .as_ref()
             .expect("it is selected")
             .after
@@ -98,12 +98,107 @@ fn the_words_of_yaml_1_1_are_booleans() {
     );
 }
 
-/// The elements of the API's own lists have no kind.
+/// What people have, each as kubectl reads it: its text, and the numbers of its kinds.
 #[test]
-fn the_list_of_an_api_server_is_read() {
-    let pod = json!({"metadata": {"name": "one"}, "spec": {"containers": [{"name": "app", "image": "a"}]}});
-    let list = format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#);
-    assert_eq!(surveyed(&list, json!({})).rows().len(), 1);
+fn inputs_of_people_are_read() {
+    let pod =
+        r#"{"metadata": {"name": "one"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}"#;
+    let job = r#"{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec":
+        {"containers": [{"name": "a", "image": "a"}]}}}}"#;
+    let flow = job.replace('"', "");
+    for (what, text, kinds) in [
+        (
+            "an API's list, whose items have no kind",
+            format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#),
+            json!({"Pod": 1}),
+        ),
+        (
+            "the same with sorted keys",
+            format!(r#"{{"apiVersion": "v1", "items": [{pod}, {pod}], "kind": "PodList"}}"#),
+            json!({"Pod": 2}),
+        ),
+        (
+            "a list in a list",
+            format!(
+                r#"{{"kind": "List", "items": [{job}, {{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}]}}"#
+            ),
+            json!({"Job": 1, "Pod": 1}),
+        ),
+        (
+            "an array, a number at its end and two outputs without a line between them",
+            format!(r#"[{job}] {{"kind": "X", "version": 12}}{job}"#),
+            json!({"Job": 2, "X": 1}),
+        ),
+        (
+            "a comment and a directive before the first document, one without content, Windows' ends of lines",
+            format!(
+                "# (c)\r\n%YAML 1.1\r\n---\r\n{flow}\r\n---\r\n# nothing\r\n---\r\n{flow}\r\n...\r\n"
+            ),
+            json!({"Job": 2}),
+        ),
+        (
+            "JSON in a document of YAML, and a list without indentation",
+            format!("---\n{job}\n---\napiVersion: v1\nitems:\n- {flow}\nkind: List\n"),
+            json!({"Job": 2}),
+        ),
+        (
+            "a byte order mark",
+            format!("\u{feff}{job}"),
+            json!({"Job": 1}),
+        ),
+        (
+            "objects without a Pod spec beside one that has one",
+            format!(
+                r#"{job}{{"kind": "Pod", "apiVersion": "v1"}}{{"kind": "Job", "apiVersion": "batch/v1", "spec": {{}}}}"#
+            ),
+            json!({"Job": 2, "Pod": 1}),
+        ),
+    ] {
+        let survey = surveyed(&text, json!({}));
+        assert_eq!(json!(survey.report().kinds), kinds, "{what}");
+        let number: usize = survey.rows().iter().map(|row| row.number).sum();
+        assert!(
+            (1..=2).contains(&number),
+            "{what}: {number} objects in rows"
+        );
+    }
+}
+
+/// Windows PowerShell writes UTF-16. A second file begins a document of its own.
+#[test]
+fn each_file_is_read_in_its_encoding() {
+    let pod = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: \u{1f600}, image: a}]}\n";
+    let little: Vec<u8> = format!("\u{feff}{pod}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let big: Vec<u8> = format!("\u{feff}{pod}")
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    let mut survey = crate::survey();
+    for file in [pod.as_bytes(), &little, pod.as_bytes(), &big] {
+        for piece in file.chunks(3) {
+            survey.read(piece);
+        }
+        survey.end_file().expect("a file");
+    }
+    survey.finish().expect("four files");
+    assert_eq!(json!(survey.report().kinds), json!({"Pod": 4}));
+}
+
+/// A merge key is what kubectl makes of it: both containers have an image.
+#[test]
+fn merge_keys_are_merged() {
+    let text = "kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - name: a\n    <<: &default {image: \"a:v1\", \
+                imagePullPolicy: Always}\n  - <<: *default\n    name: b\n    image: b:v1\n";
+    let survey = surveyed(text, json!({}));
+    let row = &survey.rows()[0];
+    assert!(row.is_always);
+    assert_eq!(
+        json!(row.images),
+        json!(["docker.io/library/a:v1", "docker.io/library/b:v1"])
+    );
 }
 
 #[test]
@@ -117,6 +212,19 @@ fn a_wrong_input_is_told_what_is_wrong() {
         ),
         ("No resources found\n".to_owned(), "no Kubernetes object"),
         ("hello: world\n".to_owned(), "no Kubernetes object"),
+        (
+            "{{ .Values.pod }}\n".to_owned(),
+            "object 1 of the input is no Kubernetes object (",
+        ),
+        ("kind: {{ .Values.kind }}\n".to_owned(), "at line 1,"),
+        (
+            "kind: Pod\n---\nmetadata: {name: \"hunter2\n".to_owned(),
+            "at line 3,",
+        ),
+        (
+            "kind: A\nkind: B\n".to_owned(),
+            "need a line --- between them",
+        ),
         (
             cut(TWO_OUTPUTS, "side:v1"),
             "after 1 complete ones: its end was cut off",
@@ -132,6 +240,10 @@ fn a_wrong_input_is_told_what_is_wrong() {
         let error = survey.finish().expect_err(sentence);
         assert!(error.contains(sentence), "{error}");
         assert!(error.contains("kubectl get pods,jobs"), "{error}");
+        assert!(
+            error.contains("cut off") == sentence.contains("cut off") && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 }
 

@@ -17,10 +17,10 @@ test.describe("axe finds no accessibility problem", () => {
         [
           "rejected",
           async () => {
-            await playground.type("settings", "podTemplates: Reject\nimages: {forbidNever: ['*']}\n");
+            await playground.type("settings", "podTemplates: Reject\n");
             await playground.type(
               "object",
-              "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b, imagePullPolicy: Never}]}\n",
+              "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: B}]}\n",
             );
             await expect(playground.verdict).toContainText("rejected");
           },
@@ -104,7 +104,7 @@ test("the page makes no request after it has loaded, and stores nothing", async 
     // URLs of blobs and data are made in the page and need no network.
     if (!/^(?:blob|data):/.test(request.url())) requests.push(request.url());
   });
-  await playground.choose("settings", "pin-digests");
+  await playground.choose("settings", "always-by-digest");
   await playground.type("object", jobs(4));
   await expect(playground.answer).toContainText("4 of 4");
   await page.getByRole("button", { name: "Copy a link" }).click();

@@ -34,16 +34,16 @@ test("settings of one's own: refused with their path, and otherwise answered", a
   await expect(page.locator("#answer")).toBeHidden();
   await playground.type("settings", "imageChecks: [");
   await expect(page.locator("#settings-problem")).toContainText(/line \d/);
-  await playground.type("settings", "podTemplates: Reject\nimages: {forbidNever: ['*']}\n");
+  await playground.type("settings", "mode: Reject\nimages: {requireAlways: ['*']}\n");
   await expect(page.locator("#settings-problem")).toBeEmpty();
   await playground.type(
     "object",
     "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b, imagePullPolicy: Never}]}\n",
   );
   await expect(playground.verdict).toHaveText("rejected (422) Pod a, CREATE");
-  await expect(page.locator("#answer-told")).toContainText("set a to IfNotPresent");
+  await expect(page.locator("#answer-told")).toContainText("set a to Always");
   await expect(page.locator("#answer-rules")).toHaveText("disallowed-policy");
-  // The settings of a file can be looked at, and changed.
+  // The settings of a preset can be looked at, and changed.
   await playground.choose("settings", "air-gapped");
   await expect(page.locator("#settings .cm-content")).toContainText("forbidAlways");
   await expect(playground.verdict).toHaveText("allowed, unchanged Pod a, CREATE");
@@ -63,7 +63,7 @@ test("a link restores texts and choices", async ({ playground }) => {
   await playground.ready();
   await expect(page.locator("#settings .cm-content")).toHaveText("mode: Warn");
   await expect(page.locator("#incident-moment")).toHaveValue("reboot");
-  await expect(page.locator("#start-incident")).toContainText("all registries are away");
+  await expect(page.locator("#start-incident")).toContainText("all registries are down");
   await page.goto("about:blank");
   await page.goto("./#1=damaged");
   await playground.ready();

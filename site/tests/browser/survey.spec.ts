@@ -4,7 +4,7 @@ import { expect, jobs, node, Playground, test } from "./page.ts";
 
 const command = "#plan-command";
 
-test("the answer names a file, and its plan has a command that does just that", async ({
+test("the answer names a preset, and its plan has a command that does just that", async ({
   playground,
 }) => {
   const { page } = playground;
@@ -20,7 +20,7 @@ test("the answer names a file, and its plan has a command that does just that", 
   await expect(page.locator("#plan-title")).toBeFocused();
   await expect(page.locator("#plan-needs")).toContainText("Kubernetes 1.35");
   await expect(page.locator(command)).toContainText("helm upgrade --install");
-  await expect(page.locator(command)).toContainText("example: jobs");
+  await expect(page.locator(command)).toContainText("preset: jobs");
   // From a workload to its answer and its start.
   await page.locator("#plan-table").getByRole("button").first().click();
   await expect(page.locator("#answer-title")).toBeFocused();
@@ -47,7 +47,7 @@ test("no registry is chosen before, and those that a tenant can name are marked"
   const more = JSON.parse(jobs(1, [], "169.254.169.254/x")).items;
   await playground.type("object", jobs(3, more));
   await playground.chooseFile("jobs");
-  await expect(page.locator(command)).toContainText("example: jobs");
+  await expect(page.locator(command)).toContainText("preset: jobs");
   await expect(page.locator(command)).not.toContainText("registr");
   const registries = page.locator("#plan-registries label");
   await expect(registries).toHaveText([
@@ -71,15 +71,7 @@ test("nobody can choose from the answer about an earlier text", async ({ page })
   await expect(page.locator("#survey")).toHaveJSProperty("inert", false);
 });
 
-test("a second policy comes with its first one", async ({ playground }) => {
-  await playground.type("object", jobs(2));
-  await playground.chooseFile("second-policy");
-  await expect(playground.page.locator(command)).toContainText(
-    /example: jobs[\s\S]*example: second-policy/,
-  );
-});
-
-test("a file that the Nodes can't run is not proposed, and says so", async ({ playground }) => {
+test("a preset that the Nodes can't run is not proposed, and says so", async ({ playground }) => {
   await playground.type("object", jobs(4, [node("v1.34.2")]));
   await expect(playground.answer).not.toContainText("jobs.");
   await expect(playground.page.locator("#files-table")).toContainText(
@@ -87,7 +79,7 @@ test("a file that the Nodes can't run is not proposed, and says so", async ({ pl
   );
 });
 
-test("choosing a file or a workload leaves the typed settings alone", async ({ playground }) => {
+test("choosing a preset or a workload leaves the typed settings alone", async ({ playground }) => {
   await playground.type("settings", "mode: Warn\n");
   await playground.type("object", jobs(4));
   await playground.chooseFile("jobs");
@@ -128,7 +120,7 @@ test("it can be stopped and go on, with focus and rows in place", async ({ playg
   await expect(link).toBeFocused();
   await stop.click();
   await expect(page.getByRole("button", { name: "Go on" })).toBeVisible();
-  // What is said is about what is done: no file is said to select nothing.
+  // What is said is about what is done: no preset is said to select nothing.
   await expect(playground.answer).toBeEmpty();
   await page.getByRole("button", { name: "Go on" }).click();
   await expect(playground.answer).toContainText("800 of 800");
@@ -139,10 +131,10 @@ test("what is saved names its incident", async ({ playground }) => {
   const { page } = playground;
   await playground.type("object", jobs(2));
   await page.locator("#incident-what").selectOption("registries");
-  await expect(playground.answer).toContainText("all registries are away");
+  await expect(playground.answer).toContainText("all registries are down");
   const saved = await playground.saved(page.locator("#survey"), "Save CSV");
-  expect(saved.name).toContain("all registries are away");
-  expect(saved.text.split("\r\n")[1]).toContain("all registries are away");
+  expect(saved.name).toContain("all registries are down");
+  expect(saved.text.split("\r\n")[1]).toContain("all registries are down");
   const json = await playground.saved(page.locator("#survey"), "Save JSON");
-  expect(JSON.parse(json.text).incidentWords).toContain("all registries are away");
+  expect(JSON.parse(json.text).incidentWords).toContain("all registries are down");
 });

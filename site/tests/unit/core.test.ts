@@ -15,7 +15,7 @@ const list = (folder: string, ending: string) =>
     .map((name) => [name.slice(0, -ending.length), read(folder + name)] as const);
 
 const survey = new WebAssembly.Module(readFileSync(new URL("site/generated/survey.wasm", root)));
-const EXAMPLES = list("examples/", ".yaml");
+const PRESETS = list("examples/", ".yaml");
 
 type Review = { request: { operation: string; userInfo?: { username?: string }; object: object } };
 
@@ -25,7 +25,7 @@ function corpus(): string {
   const reviews = list("test_data/reviews/", ".json")
     .map(([, text]) => (JSON.parse(text) as Review).request)
     .filter(({ operation, userInfo }) => operation === "CREATE" && userInfo?.username)
-    .map(({ object }) => `${JSON.stringify(object)}\n`);
+    .map(({ object }) => object);
   const others = [
     {
       ...{ apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } },
@@ -36,13 +36,14 @@ function corpus(): string {
       metadata: { name: "ci", labels: { "consistent-pull-policy/ignore": "" } },
     },
   ];
-  return [...pods, "---\n", ...reviews, ...others.map((one) => JSON.stringify(one))].join("");
+  return [...pods, ...[...reviews, ...others].map((one) => `---\n${JSON.stringify(one)}\n`)].join(
+    "",
+  );
 }
 
 function begin(text: string): Core {
   const core = new Core(survey, policy);
-  const files = EXAMPLES.filter(([name]) => name !== "pairs");
-  core.call({ call: "begin", files, pairs: read("examples/pairs.yaml") });
+  core.call({ call: "begin", files: PRESETS });
   const bytes = new TextEncoder().encode(text);
   // Pieces end in the middle of characters and objects.
   for (let from = 0; from < bytes.length; from += 9973) {
@@ -63,14 +64,14 @@ describe("the rows of the corpus are those of the command", () => {
     core.call({ call: "ask", question });
     do core.fresh();
     while (core.call({ call: "work" }));
-    const { examples } = core.call<Report>({ call: "report" });
+    const { presets } = core.call<Report>({ call: "report" });
     const rows = core.call<Row[]>({ call: "rows", from: 0 });
     const shown = rows.map(({ kind, namespace, name, number, before, results }) => {
       const effects = results.flatMap((effect, index) =>
         effect
           ? [
               [
-                examples[index]?.name,
+                presets[index]?.name,
                 [effect.outcome, effect.after.fate, effect.after.isOld, effect.rules],
               ],
             ]
@@ -95,14 +96,13 @@ describe("the core", () => {
     expect(() => table.call({ call: "finish" })).toThrow("a table for people");
   });
 
-  test("reads settings and an example's settings", () => {
+  test("reads settings and a preset's settings", () => {
     const core = begin("");
     expect(core.call({ call: "settings", text: "" })).toEqual({});
     expect(core.call({ call: "settings", text: "mode: Warn\n" })).toEqual({ mode: "Warn" });
     expect(() => core.call({ call: "settings", text: "a: [" })).toThrow("line");
-    const text = read("examples/jobs.yaml");
-    expect(core.call({ call: "settingsOf", text })).toContain("lookup: PinAlways");
-    expect(core.call({ call: "settingsOf", text: "kind: Pod\n" })).toBe("");
+    expect(core.call({ call: "settingsOf", preset: "jobs" })).toContain("lookup: PinAlways");
+    expect(core.call({ call: "settingsOf", preset: "nothing set" })).toBe("");
   });
 
   test("takes a request out of its AdmissionReview as a host does, without null fields", () => {
@@ -119,7 +119,7 @@ describe("the core", () => {
     spec: { restartPolicy: "Never", containers: [container("app"), container("side")] },
   };
   const settings = {
-    imageChecks: { onMissing: "Fix", podsWithoutChecks: true, as: "ImageVolume" },
+    imageChecks: { onMissing: "Add", podsWithoutChecks: true, type: "ImageVolume" },
     registry: { lookup: "Verify", images: ["*"] },
   };
   const started = (what: string, more: object = {}) => {

@@ -8,7 +8,7 @@ const typed = {
     incident: { what: "registry" as const, name: "docker.io", moment: "reboot" as const },
     choice: { registries: [], namespaces: null, isMonitor: false },
   },
-  example: "jobs",
+  preset: "jobs",
 };
 
 test("a link restores the typed texts, and is short", async () => {

@@ -14,9 +14,8 @@ use consistent_pull_policy_survey::{COMMAND, Policy, Registries, Survey};
 
 use self::arguments::{Arguments, Output};
 
-/// The example files: their names and texts.
-const EXAMPLES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/examples.rs"));
-const PAIRS: &str = include_str!("../../../examples/pairs.yaml");
+/// The files of the folder examples: their names and texts.
+const PRESETS: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/presets.rs"));
 
 /// The exit status if the input or the arguments are wrong, as clap's.
 const WRONG: u8 = 2;
@@ -52,15 +51,15 @@ fn main() -> ExitCode {
 
 /// Whether something of `--fail-on` is found.
 fn run(arguments: &Arguments) -> Result<bool, String> {
-    let own = arguments.own_example()?;
-    let files = EXAMPLES.iter().copied();
+    let own = arguments.own_preset()?;
+    let files = PRESETS.iter().copied();
     let own = own.as_ref().map(|(name, text)| (&**name, &**text));
     let files: Vec<(&str, &str)> = files
         .filter(|(name, _)| own.is_none_or(|(own, _)| own != *name))
         .chain(own)
         .collect();
-    let mut survey = Survey::new(files, PAIRS)?;
-    let example = arguments.example(&survey)?;
+    let mut survey = Survey::new(files)?;
+    let preset = arguments.preset(&survey)?;
     survey.ask(arguments.question()?);
     let is_shown = io::stderr().is_terminal();
     read(arguments, &mut survey, is_shown)?;
@@ -77,23 +76,24 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         eprint!("\r\x1b[K");
     }
     let text = match arguments.output {
-        Output::Table => show::text(&survey, example, &arguments.chart)?,
+        Output::Table => show::text(&survey, preset, &arguments.chart)?,
         Output::Csv => survey.csv(),
-        Output::Json => show::json(&survey, example, &arguments.chart)?,
+        Output::Json => show::json(&survey, preset, &arguments.chart)?,
     };
     match io::stdout().write_all(text.as_bytes()) {
         // It is no error if the reader closes the pipe early, as `head` does.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
-        _ => Ok(arguments.is_found(&survey, example)),
+        _ => Ok(arguments.is_found(&survey, preset)),
     }
 }
 
 /// Reads the files, or the standard input.
 fn read(arguments: &Arguments, survey: &mut Survey, is_shown: bool) -> Result<(), String> {
-    let mut inputs: Vec<Box<dyn Read>> = Vec::new();
+    let mut inputs: Vec<(String, Box<dyn Read>)> = Vec::new();
     for path in &arguments.file {
-        let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        inputs.push(Box::new(file));
+        let name = format!("{}: ", path.display());
+        let file = File::open(path).map_err(|error| format!("{name}{error}"))?;
+        inputs.push((name, Box::new(file)));
     }
     if inputs.is_empty() {
         if io::stdin().is_terminal() {
@@ -101,15 +101,15 @@ fn read(arguments: &Arguments, survey: &mut Survey, is_shown: bool) -> Result<()
                 "there is no input. Write: {COMMAND} | kubectl consistent-pull-policy"
             ));
         }
-        inputs.push(Box::new(io::stdin().lock()));
+        inputs.push((String::new(), Box::new(io::stdin().lock())));
     }
     let mut piece = vec![0; 1 << 20];
     let mut length = 0;
-    for mut input in inputs {
+    for (name, mut input) in inputs {
         loop {
             let read = input
                 .read(&mut piece)
-                .map_err(|error| format!("cannot read: {error}"))?;
+                .map_err(|error| format!("{name}{error}"))?;
             if read == 0 {
                 break;
             }
@@ -119,8 +119,9 @@ fn read(arguments: &Arguments, survey: &mut Survey, is_shown: bool) -> Result<()
                 eprint!("\r{} MB are read ", length >> 20);
             }
         }
-        // The next file is a document of its own.
-        survey.read(b"\n");
+        survey
+            .end_file()
+            .map_err(|error| format!("{name}{error}"))?;
     }
     survey.finish()
 }

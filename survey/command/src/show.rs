@@ -8,23 +8,23 @@ use terminal_size::{Width, terminal_size};
 /// The width of a table that is no terminal's.
 const WIDTH: u16 = 120;
 
-/// The report and the rows, as JSON. With an example, also the commands that install it.
-pub(crate) fn json(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
-    let example = example.and_then(|index| survey.examples().get(index));
-    let commands = example.map(|example| survey.commands(&example.name, chart));
+/// The report and the rows, as JSON. With a preset, also the command that installs it.
+pub(crate) fn json(survey: &Survey, preset: Option<usize>, chart: &str) -> Result<String, String> {
+    let preset = preset.and_then(|index| survey.presets().get(index));
+    let command = preset.map(|preset| survey.command(&preset.name, chart));
     let value = json!({
         "report": survey.report(),
         "rows": survey.rows(),
-        "commands": commands.transpose()?,
+        "command": command.transpose()?,
     });
     let text = serde_json::to_string_pretty(&value);
     text.map(|text| text + "\n")
         .map_err(|error| error.to_string())
 }
 
-/// The answer, and then a line for each example. With an example, a line for each workload that it
-/// selects, and the commands that install it.
-pub(crate) fn text(survey: &Survey, example: Option<usize>, chart: &str) -> Result<String, String> {
+/// The answer, and then a line for each preset. With a preset, a line for each workload that it
+/// selects, and the command that installs it.
+pub(crate) fn text(survey: &Survey, preset: Option<usize>, chart: &str) -> Result<String, String> {
     let report = survey.report();
     let answer = &report.answer;
     let mut parts = vec![
@@ -32,15 +32,15 @@ pub(crate) fn text(survey: &Survey, example: Option<usize>, chart: &str) -> Resu
         read(&report),
         lines(&report),
     ];
-    if let Some(line) = example.and_then(|index| report.examples.get(index)) {
+    if let Some(line) = preset.and_then(|index| report.presets.get(index)) {
         parts.push(format!(
             "{}: {}\nNeeds: {}",
             line.name, line.purpose, line.needs
         ));
-        parts.push(rows(survey.rows(), example));
+        parts.push(rows(survey.rows(), preset));
         if !line.name.contains('/') && line.problem.is_empty() {
             parts.push("This installs it:".to_owned());
-            parts.extend(survey.commands(&line.name, chart)?);
+            parts.push(survey.command(&line.name, chart)?);
         }
     }
     let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
@@ -64,7 +64,7 @@ fn read(report: &Report) -> String {
 
 fn lines(report: &Report) -> String {
     let mut table = table(&[
-        "example",
+        "preset",
         "selects",
         "changes",
         "warns",
@@ -74,7 +74,7 @@ fn lines(report: &Report) -> String {
         "old image",
         "note",
     ]);
-    for line in &report.examples {
+    for line in &report.presets {
         let change = |of: fn(&Ends) -> usize| {
             let (before, after) = (of(&line.before), of(&line.after));
             if before == after {
@@ -87,7 +87,6 @@ fn lines(report: &Report) -> String {
         if line.is_audit {
             notes.push(format!("reports {}", line.reported));
         }
-        notes.extend(line.first.as_ref().map(|first| format!("with {first}")));
         notes.extend((!line.problem.is_empty()).then(|| line.problem.clone()));
         if report.is_always && line.undone > 0 {
             notes.push(format!("AlwaysPullImages undoes {}", line.undone));
@@ -107,12 +106,12 @@ fn lines(report: &Report) -> String {
     table.trim_fmt()
 }
 
-fn rows(rows: &[Row], example: Option<usize>) -> String {
+fn rows(rows: &[Row], preset: Option<usize>) -> String {
     let mut table = table(&[
         "workload", "number", "outcome", "before", "after", "reasons",
     ]);
     for row in rows {
-        let Some(effect) = example.and_then(|index| row.results.get(index)?.as_ref()) else {
+        let Some(effect) = preset.and_then(|index| row.results.get(index)?.as_ref()) else {
             continue;
         };
         table.add_row([

@@ -44,11 +44,12 @@ impl Policy for Module {
 #[derive(Deserialize)]
 #[serde(tag = "call", rename_all = "camelCase")]
 enum Call {
-    /// Begins a survey with these example files (name and text) and with examples/pairs.yaml.
+    /// Begins a survey with the files of the folder examples (name and text).
     Begin {
         files: Vec<(String, String)>,
-        pairs: String,
     },
+    /// Ends a file.
+    EndFile,
     /// Ends the input.
     Finish,
     /// Asks a new question.
@@ -62,14 +63,14 @@ enum Call {
         from: usize,
     },
     Report,
-    /// The request about one object of a workload, and the settings of the example.
+    /// The request about one object of a workload, and the settings of the preset.
     Detail {
         row: usize,
-        example: String,
+        preset: String,
     },
-    /// The commands that install an example.
-    Commands {
-        example: String,
+    /// The command that installs a preset.
+    Command {
+        preset: String,
         chart: String,
     },
     /// The requests that create the objects in a text, with the server defaults.
@@ -95,9 +96,9 @@ enum Call {
     Settings {
         text: String,
     },
-    /// The settings in a file of an example, as YAML.
+    /// The settings in a file of a preset, as YAML.
     SettingsOf {
-        text: String,
+        preset: String,
     },
     /// A value as YAML.
     Yaml {
@@ -108,9 +109,9 @@ enum Call {
 }
 
 fn answer(call: Call) -> Result<Value, String> {
-    if let Call::Begin { files, pairs } = call {
+    if let Call::Begin { files } = call {
         let files = files.iter().map(|(name, text)| (&**name, &**text));
-        let survey = Survey::new(files, &pairs)?;
+        let survey = Survey::new(files)?;
         SURVEY.replace(Some(survey));
         return Ok(Value::Null);
     }
@@ -118,6 +119,7 @@ fn answer(call: Call) -> Result<Value, String> {
         let survey = survey.as_mut().ok_or("begin comes first")?;
         match call {
             Call::Begin { .. } => Ok(Value::Null),
+            Call::EndFile => value(survey.end_file()?),
             Call::Finish => survey.finish().map(|()| survey.workloads().into()),
             Call::Ask { question } => {
                 survey.ask(question);
@@ -126,8 +128,8 @@ fn answer(call: Call) -> Result<Value, String> {
             Call::Work => Ok(survey.work(&mut Module).into()),
             Call::Rows { from } => value(survey.rows().get(from..).unwrap_or_default()),
             Call::Report => value(survey.report()),
-            Call::Detail { row, example } => value(survey.detail(row, &example, &mut Module)),
-            Call::Commands { example, chart } => value(survey.commands(&example, &chart)?),
+            Call::Detail { row, preset } => value(survey.detail(row, &preset, &mut Module)),
+            Call::Command { preset, chart } => Ok(survey.command(&preset, &chart)?.into()),
             Call::Requests { text } => value(survey.requests(&text, &mut Module)?),
             Call::FirstPod { workload } => {
                 value(consistent_pull_policy_survey::first_pod(&workload))
@@ -140,19 +142,17 @@ fn answer(call: Call) -> Result<Value, String> {
                 Value::Null => Ok(json!({})),
                 settings => Ok(settings),
             },
-            Call::SettingsOf { text } => Ok(settings_of(&text).into()),
+            Call::SettingsOf { preset } => {
+                let mut presets = survey.presets().iter();
+                let found = presets.find(|it| it.name == preset);
+                Ok(found
+                    .map_or_else(String::new, |it| to_yaml(it.policy.settings()))
+                    .into())
+            }
             Call::Yaml { value } => Ok(to_yaml(&value).into()),
             Call::Csv => Ok(survey.csv().into()),
         }
     })
-}
-
-/// The settings of the policy in a manifest, as YAML. Empty if there is none.
-fn settings_of(manifest: &str) -> String {
-    let documents = manifest.split("\n---\n");
-    let policies = documents.filter_map(|document| from_yaml(document).ok());
-    let mut settings = policies.filter_map(|policy| policy.pointer("/spec/settings").map(to_yaml));
-    settings.next().unwrap_or_default()
 }
 
 /// How the Pod of a request starts in the worst incident of the question. A node has what such a Pod

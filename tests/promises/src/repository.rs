@@ -83,13 +83,13 @@ pub fn captured(name: &str) -> Value {
     request(&text(&format!("test_data/reviews/{name}.json")))
 }
 
-/// A survey with all examples.
+/// A survey with all presets.
 ///
 /// # Panics
-/// If an example can't be read.
+/// If a preset can't be read.
 #[must_use]
 pub fn survey() -> Survey {
     let files = files("examples", ".yaml");
     let files = files.iter().map(|(name, text)| (&**name, &**text));
-    Survey::new(files, &text("examples/pairs.yaml")).expect("the examples can be read")
+    Survey::new(files).expect("the presets can be read")
 }

@@ -1,28 +1,28 @@
-//! The example files, and the requests that the API server would send to their policies.
+//! The presets, and the requests that the API server would send to their policies.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use cel::{Context, Env, Program};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::json::{at, list, members, object_mut, text};
+use crate::json::{at, documents, list, members, text};
+use crate::prune::Unpruned;
 
-/// An example file.
+/// A preset.
 #[derive(Debug)]
-pub struct Example {
+pub struct Preset {
     /// Its name, without an extension.
     pub name: String,
     /// The paragraph after `# For:` in its header.
     pub purpose: String,
     /// The paragraph after `# Needs:`.
     pub needs: String,
-    /// Its policy. `None` if the file uses no policy of Kubewarden.
-    pub policy: Option<AdmissionPolicy>,
-    /// The name of the file whose policy sees each object first, if this is a second policy.
-    pub first: Option<String>,
+    /// The paths of the lists in its settings that an operator has to replace, after `# Replace:`.
+    pub(crate) replaced: Vec<String>,
+    /// Its policy.
+    pub policy: AdmissionPolicy,
 }
 
 /// A `ClusterAdmissionPolicy`.
@@ -41,70 +41,49 @@ pub struct AdmissionPolicy {
 /// Presets that can't be combined: the installed one, the new one, and what to do.
 pub(crate) type Pairs = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Reads the example files: their names and texts.
-///
-/// # Errors
-/// A file is no YAML, or an expression of its `matchConditions` is no CEL.
-pub(crate) fn examples<'f>(
-    files: impl IntoIterator<Item = (&'f str, &'f str)>,
-) -> Result<Vec<Example>, String> {
-    let mut examples = Vec::new();
-    for (name, manifest) in files {
-        let example = Example::new(name, manifest).map_err(|error| format!("{name}: {error}"))?;
-        examples.extend(example);
-    }
-    let firsts: Vec<Option<String>> = examples
-        .iter()
-        .map(|example| first_of(example, &examples))
-        .collect();
-    for (example, first) in examples.iter_mut().zip(firsts) {
-        example.first = first;
-    }
-    Ok(examples)
-}
-
-impl Example {
-    /// The example in a file. `None` if it has no admission policy.
-    fn new(name: &str, manifest: &str) -> Result<Option<Self>, String> {
-        let (mut policy, mut is_policy) = (None, false);
-        for document in yaml_serde::Deserializer::from_str(manifest) {
-            let document = Value::deserialize(document).map_err(|error| error.to_string())?;
-            let kind = text(&document, &["kind"]);
-            is_policy |= kind.ends_with("AdmissionPolicy");
-            if kind == "ClusterAdmissionPolicy" {
-                policy = Some(AdmissionPolicy::new(&document)?);
-            }
-        }
-        Ok(is_policy.then(|| Self {
+impl Preset {
+    /// The preset in a file.
+    ///
+    /// # Errors
+    /// It is no YAML, has no `ClusterAdmissionPolicy`, or one with an expression that is no CEL.
+    pub(crate) fn new(name: &str, manifest: &str) -> Result<Self, String> {
+        let documents = documents::<Unpruned>(manifest.as_bytes())?;
+        let mut policies = documents.iter();
+        let policy = policies.find(|it| text(it, &["kind"]) == "ClusterAdmissionPolicy");
+        let policy = policy.ok_or("it has no ClusterAdmissionPolicy")?;
+        let replaced = paragraph(manifest, "# Replace:");
+        let paths = replaced.split('`').skip(1).step_by(2);
+        let paths = paths.filter_map(|path| path.strip_prefix("settings."));
+        Ok(Self {
             name: name.to_owned(),
-            purpose: paragraph(manifest, "# For:"),
-            needs: paragraph(manifest, "# Needs:"),
-            policy,
-            first: None,
-        }))
+            purpose: paragraph(manifest, "# For:").replace('`', ""),
+            needs: paragraph(manifest, "# Needs:").replace('`', ""),
+            replaced: paths.map(str::to_owned).collect(),
+            policy: AdmissionPolicy::new(policy)?,
+        })
     }
 
     /// Whether its policy looks images up.
     pub fn asks_registries(&self) -> bool {
-        let settings = self.policy.as_ref().map(AdmissionPolicy::settings);
-        let lookup = settings.map_or("", |settings| text(settings, &["registry", "lookup"]));
-        !["", "Off"].contains(&lookup)
+        !["", "Off"].contains(&text(self.policy.settings(), &["registry", "lookup"]))
     }
 
-    /// The oldest Kubernetes (1.x) that the example works with, as far as its own fields tell.
+    /// The oldest Kubernetes (1.x) that the preset works with, as far as its own fields tell.
     pub fn kubernetes(&self) -> u32 {
-        let Some(policy) = &self.policy else {
-            return 0;
-        };
-        if text(policy.settings(), &["imageChecks", "type"]) == "ImageVolume" {
+        if self.has_image_volumes() {
             // Image volumes are on by default since 1.35.
             35
-        } else if policy.conditions.is_empty() {
+        } else if self.policy.conditions.is_empty() {
             0
         } else {
             // `matchConditions` of webhooks are stable since 1.30.
             30
         }
+    }
+
+    /// Whether its policy adds image volumes.
+    pub(crate) fn has_image_volumes(&self) -> bool {
+        text(self.policy.settings(), &["imageChecks", "type"]) == "ImageVolume"
     }
 }
 
@@ -123,31 +102,7 @@ fn paragraph(manifest: &str, start: &str) -> String {
             is_inside = false;
         }
     }
-    words.join(" ").replace('`', "")
-}
-
-/// The first policy's file, if this is a second policy: `mode: Reject`, `podTemplates: Off`, and the
-/// selectors and the other settings of a mutating policy.
-fn first_of(second: &Example, examples: &[Example]) -> Option<String> {
-    let second = second.policy.as_ref()?;
-    let settings = second.settings();
-    if text(settings, &["mode"]) != "Reject" || text(settings, &["podTemplates"]) != "Off" {
-        return None;
-    }
-    let kept = |policy: &AdmissionPolicy| {
-        let mut settings = policy.settings().clone();
-        for key in ["mode", "podTemplates", "registry"] {
-            settings.as_object_mut()?.remove(key);
-        }
-        object_mut(&mut settings, &["imageChecks"])?.remove("onMissing");
-        let selectors = ["namespaceSelector", "objectSelector"];
-        Some((settings, selectors.map(|key| policy.spec.get(key).cloned())))
-    };
-    let first = examples.iter().find(|example| {
-        let is_first = |first: &AdmissionPolicy| first.is_mutating() && kept(first) == kept(second);
-        example.policy.as_ref().is_some_and(is_first)
-    });
-    first.map(|first| first.name.clone())
+    words.join(" ")
 }
 
 impl AdmissionPolicy {
@@ -191,7 +146,17 @@ impl AdmissionPolicy {
         let selector = self.spec.get("objectSelector").unwrap_or(&Value::Null);
         let keys = members(selector, &["matchLabels"]).map(|(key, _)| &**key);
         let expressions = list(selector, &["matchExpressions"]).iter();
-        keys.chain(expressions.map(|expression| text(expression, &["key"])))
+        let compares = |it: &&Value| !list(it, &["values"]).is_empty();
+        keys.chain(expressions.filter(compares).map(|it| text(it, &["key"])))
+    }
+
+    /// The names of the volumes that the policy's check template mounts.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = &str> {
+        let mounts = list(
+            self.settings(),
+            &["imageChecks", "template", "volumeMounts"],
+        );
+        mounts.iter().map(|mount| text(mount, &["name"]))
     }
 
     /// Whether the API server sends the request to this policy; if it only audits, whether the audit
@@ -258,7 +223,7 @@ impl<'r> AdmissionRequest<'r> {
     }
 
     /// Whether the request meets a condition. If its expression fails, it doesn't: the policies of
-    /// the examples have no such expression.
+    /// the presets have no such expression.
     fn meets(&self, condition: &Program) -> bool {
         let context = self.context.get_or_init(|| {
             let mut context = Context::with_env(Arc::clone(&ENV));
