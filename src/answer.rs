@@ -90,13 +90,13 @@ pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationRes
         warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
         audit_annotations: (!audit_annotations.is_empty()).then_some(audit_annotations),
     };
-    let changed = edits(changes, annotations);
+    let set = edits(changes, annotations);
     let mut edits = if is_repaired {
         // Before the changes, whose paths are those of the returned object.
         insertions(pod)
     } else {
         Vec::new()
     };
-    edits.extend(changed);
+    edits.extend(set);
     (response, edits)
 }

@@ -58,7 +58,10 @@ impl<'o> Pod<'o> {
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
         for list in List::ALL {
-            let apps = pod.apps().count();
+            let apps = match list {
+                List::Volumes => pod.apps().count(),
+                _ => 0,
+            };
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 let Some(source) = list.source(value)? else {
                     continue;

@@ -45,7 +45,9 @@ fn response(
     let response = examined.map(|(mut response, edits)| {
         if !edits.is_empty() {
             let mut object = review.take_object();
-            edits.into_iter().for_each(|edit| apply(&mut object, edit));
+            for edit in edits {
+                apply(&mut object, edit);
+            }
             response.mutated_object = Some(object);
         }
         response

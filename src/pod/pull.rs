@@ -82,25 +82,8 @@ impl<'o> Pull<'o> {
         })
     }
 
-    /// A check that a rule adds. Its index is that in the returned object.
-    pub(crate) fn added(
-        list: List,
-        index: usize,
-        name: String,
-        image: String,
-        policy: PullPolicy,
-        start: Start,
-    ) -> Self {
-        Self {
-            added: Some(list.entry(&name, &image, policy)),
-            new_image: Some(image),
-            is_check: true,
-            start,
-            ..Self::new(list, index, name.into(), policy)
-        }
-    }
-
-    fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
+    /// A pull without an entry of the request.
+    pub(crate) fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
         Self {
             list,
             index,

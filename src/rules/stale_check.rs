@@ -20,11 +20,11 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
         return;
     }
     let mut images: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    let mut images_before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     for pull in pod.pulls.iter().filter(|pull| !pull.is_check) {
         images.insert(pull.same_image());
         if pull.new_image.is_some() {
-            images_before.insert(pull.same_image_before());
+            before.insert(pull.same_image_before());
         }
     }
     let is_update = pod.request.operation == Operation::PodUpdate;
@@ -34,9 +34,9 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
         // *registry* may have pinned the check in an earlier run, and not a container that kept its
         // tag.
         let tag = image.split_once('@').map(|(tag, _)| tag);
-        let image_before = check.same_image_before();
-        let mut names = [&image, &image_before].into_iter();
-        if !names.any(|name| images.contains(name) || images_before.contains(name))
+        let came_as = check.same_image_before();
+        let mut names = [&image, &came_as].into_iter();
+        if !names.any(|name| images.contains(name) || before.contains(name))
             && !tag.is_some_and(|tag| images.contains(tag))
         {
             let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);

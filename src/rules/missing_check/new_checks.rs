@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::init_container::fields;
 use super::names::free_names;
 use super::needs::Uncovered;
+use crate::image::PullPolicy;
 use crate::pod::{List, Pod, Pull, Start, mount};
 use crate::settings::Form;
 
@@ -38,41 +39,50 @@ pub(super) fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<
         Form::InitContainer => init_containers(pod)?,
         Form::ImageVolume => volumes(pod)?,
     };
-    let mut checks = Vec::new();
-    let mut size_of_fields = None;
+    let mut checks: Vec<Pull<'o>> = Vec::with_capacity(images.len());
+    let mut size_of_entry = None;
     let mut size = 0_usize;
     for ((one, name), index) in images.iter().zip(free_names(pod)).zip(source.index..) {
-        let Some(pull) = pod.pulls.get(one.pull) else {
-            continue;
-        };
-        let image = pull.image().to_owned();
+        let image = pod.pulls.get(one.pull).map_or("", Pull::image);
+        let entry = source.entry(&name, image, one.policy);
         // The entries differ in names and images. Only one is measured, because the fields of all
         // may be huge.
-        let measured = || size_of(&source.fields.clone().into());
-        let mounts = match source.start.mounted_by.len() {
-            0 => 0,
-            count => size_of(&mount(&name)).saturating_mul(count),
-        };
         let sizes = [
             name.len().saturating_add(image.len()),
-            *size_of_fields.get_or_insert_with(measured),
-            mounts,
+            *size_of_entry.get_or_insert_with(|| size_of(&entry)),
+            source.size_of_mounts(&name),
         ];
         size = sizes.into_iter().fold(size, usize::saturating_add);
         if size > ADDITIONS_MAX {
             return Err(TOO_LARGE.to_owned());
         }
-        checks.push((index, name, image, one.policy));
-    }
-    let check = |(index, name, image, policy)| {
         let (list, start) = (source.list, source.start.clone());
-        let mut check = Pull::added(list, index, name, image, policy, start);
-        if let Some(Value::Object(entry)) = &mut check.added {
-            entry.extend(source.fields.clone());
+        checks.push(Pull {
+            added: Some(entry),
+            new_image: Some(image.to_owned()),
+            is_check: true,
+            start,
+            ..Pull::new(list, index, name.into(), one.policy)
+        });
+    }
+    Ok(checks)
+}
+
+impl Source {
+    fn entry(&self, name: &str, image: &str, policy: PullPolicy) -> Value {
+        let mut entry = self.list.entry(name, image, policy);
+        if let Value::Object(members) = &mut entry {
+            members.extend(self.fields.clone());
         }
-        check
-    };
-    Ok(checks.into_iter().map(check).collect())
+        entry
+    }
+
+    fn size_of_mounts(&self, name: &str) -> usize {
+        match self.start.mounted_by.len() {
+            0 => 0,
+            count => size_of(&mount(name)).saturating_mul(count),
+        }
+    }
 }
 
 fn init_containers(pod: &Pod<'_>) -> Result<Source, String> {

@@ -1,4 +1,4 @@
-//! Random small Pods in random worlds, for the test that holds the kubelet in miniature against a
+//! Random small Pods in random worlds, for the test that compares the model of a kubelet with a
 //! real one.
 
 use fastrand::Rng;

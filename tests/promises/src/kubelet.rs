@@ -1,4 +1,4 @@
-//! The kubelet in miniature of the survey, for the Pods of the promises: they read Pods and images
+//! The survey's model of a kubelet, for the Pods of the promises: they read Pods and images
 //! themselves, and share only the kubelet.
 
 use consistent_pull_policy_survey::kubelet::{self, Role};

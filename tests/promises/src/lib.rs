@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`promises`] | the promises, and the function that tries them |
-//! | [`kubelet`] | a kubelet in miniature |
+//! | [`kubelet`] | a model of a kubelet |
 //! | [`generate`] | random requests, settings and answers of registries |
 //! | [`every_setting`] | all settings, from their schema |
 //! | [`corpus`] | Pods like those of well-known controllers |

@@ -1,4 +1,4 @@
-//! How a repaired Pod starts, in a [kubelet in miniature](crate::kubelet) and in all worlds of its
+//! How a repaired Pod starts, in a [model of a kubelet](crate::kubelet) and in all worlds of its
 //! images. Exempt containers are apart.
 
 use std::collections::BTreeSet;
