@@ -394,8 +394,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   [[ $(grep --count '^cosign verify \|^gh ' <<<"$commands") == 5 ]]
   curl() { cp docs/verification-config.yml verification-config.yml; }
   export -f curl
-  in_copy bash -ec "$commands" >"$BATS_TEST_TMPDIR/output"
-  grep --quiet "$(in_copy published "$REGISTRY/consistent-pull-policy/policies/consistent-pull-policy:v0.2.0")" "$BATS_TEST_TMPDIR/output"
+  in_copy bash -ec "$commands"
   # A chart that somebody else pushes under the tag is refused.
   echo >>"$COPY/policy-sbom.spdx.json"
   run in_copy bash -ec "$(grep --after-context 4 '^cosign verify-blob' <<<"$commands")"
