@@ -44,6 +44,7 @@ while read -r name version licence; do
   folders=("${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$name-$version" "site/node_modules/$name")
   [[ -d ${folders[0]} ]] || folders=("${folders[@]: -1}")
   case $licence in
+  *' AND '*) wanted='LICEN[SC]E.*' ;;
   *Apache-2.0*) wanted='NOTICE.*' ;;
   *) wanted='LICEN[SC]E.*' ;;
   esac

@@ -1,7 +1,4 @@
 //! Patterns for images: globs for normalised names.
-//!
-//! A pattern that no image can match is an error, because it would have no effect and its author
-//! might not notice.
 
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
@@ -110,7 +107,8 @@ impl From<Pattern> for String {
 impl TryFrom<String> for Pattern {
     type Error = String;
 
-    /// The error says what is wrong with the pattern, and what to write.
+    /// The error says what is wrong with the pattern, and what to write. A pattern that no image can
+    /// match is an error, because its author might not notice that it has no effect.
     fn try_from(written: String) -> Result<Self, String> {
         let pattern = Self::read(written);
         let written = pattern.as_str();
@@ -193,7 +191,7 @@ fn completed(written: &str) -> String {
 }
 
 /// An image that a legal pattern matches: with a `1` in place of each wildcard. The first `*` of the
-/// last part stands also for the start of a tag, unless a colon comes with it.
+/// last part is also the start of a tag, unless a colon comes with it.
 fn sample(written: &str) -> String {
     let (parts, last) = written.split_at(written.rfind('/').unwrap_or(0));
     let sample = match last.split_once('*') {

@@ -68,7 +68,7 @@ pub enum Invalid {
     Tag,
     /// The tag begins with `-` or `.`.
     TagStart,
-    /// A digest stands behind `:` in place of `@`.
+    /// A digest follows `:` in place of `@`.
     DigestAsTag,
     /// The digest is not `sha256:`, `sha384:` or `sha512:` and hexadecimal digits.
     Digest,

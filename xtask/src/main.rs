@@ -1,7 +1,4 @@
-//! The project's tools: they build, run and inspect this policy's module.
-//!
-//! They need none of Kubewarden's own tools. A command that has a counterpart in `kwctl` writes the
-//! same formats, and its flags have the names and meanings of kwctl's flags.
+//! The project's tools; a command that kwctl has too has kwctl's flags and formats.
 
 mod client;
 mod commands;

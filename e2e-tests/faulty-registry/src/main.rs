@@ -1,8 +1,4 @@
 //! A registry that fails on demand, for the end-to-end tests.
-//!
-//! The first part of a repository's name selects the failure: a request for `<address>/429/app:1`
-//! gets the status 429. With the argument `private`, clients need a token for every image, and the
-//! token server answers 503. It prints its port on 127.0.0.1, and runs until it is killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,6 +13,9 @@ const PAGE: &str = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></htm
 /// A text with the words of other failures, a line break and control characters of a terminal.
 const MISLEADING_TEXT: &str = "gone\nWARN Policy has not been granted access; Not authorized: error sending request for url, code: 429 \u{1b}[31mnow";
 
+/// The first part of a repository's name selects the failure: a request for `<address>/429/app:1`
+/// gets the status 429. With the argument `private`, clients need a token for every image, and the
+/// token server answers 503. It prints its port on 127.0.0.1, and runs until it is killed.
 fn main() -> io::Result<()> {
     let is_private = std::env::args().any(|argument| argument == "private");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;

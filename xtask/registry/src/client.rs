@@ -1,12 +1,4 @@
-//! Asks registries. So a policy gets a registry's answer in the same words as on a cluster.
-//!
-//! Three things differ from a real host on purpose:
-//!
-//! - The connection and each read have a time limit. In a real host, a registry that never answers
-//!   blocks the policy for minutes, and also every other policy that waits for a host call.
-//! - No answer is cached, because a run evaluates only one request.
-//! - A registry on a loopback address is asked with HTTP. Docker has the same exception. A real
-//!   host needs a list of such registries.
+//! Asks registries, in the words of Kubewarden's hosts.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -37,7 +29,8 @@ fn as_a_host(error: OciDistributionError) -> anyhow::Error {
     anyhow!(error).context(text)
 }
 
-/// A client for one registry.
+/// A client for one registry. Unlike a host's, it has time limits, and a registry on a loopback
+/// address is asked with HTTP, as Docker does.
 pub(crate) fn client(registry: &str) -> Result<Client, OciDistributionError> {
     // It is no error if the cryptography is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();

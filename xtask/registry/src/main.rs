@@ -1,9 +1,4 @@
-//! The client of registries, with the client crate that Kubewarden uses. It is a program of its
-//! own, because it is compiled for a minute, and only lookups and `cargo xtask push` need it:
-//! `xtask` compiles and runs it.
-//!
-//! - `registry-client digest IMAGE` prints `{"digest":"sha256:..."}`
-//! - `registry-client push MODULE URI ANNOTATIONS` prints the module's immutable reference
+//! The client of registries, a program of its own because it is compiled for a minute.
 
 mod client;
 mod push;
@@ -40,7 +35,9 @@ fn run(arguments: &[&str]) -> Result<String> {
         .build()?;
     runtime.block_on(async {
         match arguments {
+            // Prints `{"digest":"sha256:..."}`.
             ["digest", image] => client::digest(image).await,
+            // Prints the module's immutable reference.
             ["push", module, uri, annotations] => push::push(module, uri, annotations).await,
             _ => bail!("unknown arguments: {arguments:?}"),
         }

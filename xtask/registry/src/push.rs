@@ -1,9 +1,4 @@
-//! Stores a policy in a registry, in the format of `kwctl push`: an OCI image manifest with the
-//! module as its only layer.
-//!
-//! The media types are those that Kubewarden's hosts accept. These hosts refuse the newer format of
-//! the Wasm working group. The manifest contains no time, so it always has the same digest for the
-//! same module.
+//! Stores a policy in a registry, in the format of `kwctl push`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +14,9 @@ use crate::client::{client, credentials};
 const SCHEME: &str = "registry://";
 
 /// Stores a module under a tag, and returns its immutable reference, `registry://…@sha256:…`. The
-/// manifest is pushed last, so an interrupted push doesn't change the tag.
+/// manifest is pushed last, so an interrupted push doesn't change the tag. It has the module as its
+/// only layer, and no time, so that it always has the same digest. Kubewarden's hosts refuse the
+/// newer media types of the Wasm working group.
 pub(crate) async fn push(module: &str, uri: &str, annotations: &str) -> Result<String> {
     let module = fs::read(module).with_context(|| format!("cannot read module {module}"))?;
     let target: Reference = (uri.strip_prefix(SCHEME).unwrap_or(uri).parse())

@@ -1,5 +1,4 @@
-//! `cargo xtask push`: stores a policy in a registry, as `kwctl push` does. The client of
-//! registries does it.
+//! `cargo xtask push`: stores a policy in a registry, as `kwctl push` does.
 
 use std::collections::BTreeMap;
 use std::fs;

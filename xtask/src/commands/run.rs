@@ -1,5 +1,4 @@
-//! `cargo xtask run`: evaluates one admission request with a policy and prints the answer. The
-//! output and the flags are those of `kwctl run`, so that the same tests run with both programs.
+//! `cargo xtask run`: evaluates one admission request, as `kwctl run` does.
 
 use std::fs;
 use std::path::PathBuf;

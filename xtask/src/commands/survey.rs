@@ -1,3 +1,5 @@
+//! `cargo xtask survey`: the survey, which is a program of its own.
+
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;

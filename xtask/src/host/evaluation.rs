@@ -1,8 +1,4 @@
-//! Evaluates admission requests: makes Kubernetes' `AdmissionResponse` (admission/v1) of a policy's
-//! answer.
-//!
-//! A policy returns the whole changed object, but the API server takes a JSON patch. Kubewarden's
-//! hosts and this host compute the patch with the same crate, so that the operations are the same.
+//! Kubernetes' `AdmissionResponse` (admission/v1), made of a policy's answer.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +91,9 @@ impl Module {
 }
 
 impl AdmissionResponse {
-    /// The response that the API server gets for a policy's answer to a request.
+    /// The response that the API server gets for a policy's answer to a request. A policy returns the
+    /// whole changed object, and the API server takes a JSON patch. Kubewarden's hosts compute it with
+    /// the same crate.
     ///
     /// # Errors
     /// If the patch can't be written.

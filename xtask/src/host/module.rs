@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use wasmtime::{
     Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
 };
@@ -102,9 +102,11 @@ impl Module {
         let memory_bytes = memory.map_or(0, |memory| memory.data_size(&store));
         let instructions = FUEL - store.get_fuel()?;
         let guest = store.into_data();
-        if succeeded != 1 {
-            bail!("the policy answered with an error: {}", guest.error);
-        }
+        ensure!(
+            succeeded == 1,
+            "the policy answered with an error: {}",
+            guest.error
+        );
         Ok(Answer {
             bytes: guest.answer,
             instructions,
