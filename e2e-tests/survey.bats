@@ -24,7 +24,7 @@ setup_file() {
 }
 
 # A line for each workload: what each preset that selects it does, without the sentences.
-ROWS='(.report.presets | map(.name)) as $names | .rows[] | [.kind, .namespace, .name, .number, .before, ([$names, .results]
+ROWS='(.report.presets | map(.name)) as $names | .rows[] | [.kind, .namespace, .name, .number, .nodes, .images, .before, ([$names, .results]
   | transpose | map(select(.[1]) | {(.[0]): (.[1] | [.outcome, .after.fate, .after.isOld, .rules])}) | add)]'
 
 # The page compares its rows with these files too. SURVEY_ROWS=write writes them.
@@ -61,6 +61,20 @@ ROWS='(.report.presets | map(.name)) as $names | .rows[] | [.kind, .namespace, .
 0|--output json|"sentence"
 0|--help|Which preset of consistent-pull-policy
 ROWS
+}
+
+# What a person sees: stored too, because most of it is columns.
+@test "the printed table is the stored one" {
+  local printed file=test_data/survey/table.txt
+  printed=$("$SURVEY" --file "$CLUSTER" --preset agent-stack-k8s --incident registry --moment reboot)
+  [[ ! -v SURVEY_ROWS ]] || printf '%s\n' "$printed" >"$file"
+  same "$file" "$(<"$file")" "$printed"
+}
+
+@test "half-done work is worse than a wait" {
+  run -1 "$SURVEY" --fail-on wait <<'JSON'
+{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "image": "a"}, {"name": "b", "image": "b"}]}}
+JSON
 }
 
 @test "a wrong input is told so, and not answered" {
@@ -102,4 +116,21 @@ ROWS
       same "$row" "$(effects "$preset" <<<"$rows")" "$(json "$BATS_TEST_TMPDIR/policy.yaml" | effects "$BATS_TEST_TMPDIR/policy.yaml")"
     done
   done < <(json jobs | gojq --raw-output '.report.presets[] | "\(.name) \((.isAudit or .name == "missing-tags") | not)"')
+}
+
+# The rules are those of krew's own check (validateplatform and ValidatePlugin in its package validation).
+@test "krew's manifest keeps krew's rules" {
+  local manifest sums=$BATS_TEST_TMPDIR/sums platform
+  for platform in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64; do
+    printf '%064d  kubectl-consistent_pull_policy-%s.tar.gz\n' 7 "$platform"
+  done >"$sums"
+  printf '%064d  policy.wasm\n' 8 >>"$sums"
+  manifest=$(hack/release/krew.sh v1.2.3 <"$sums" | gojq --yaml-input .)
+  run -0 gojq --exit-status '
+    .apiVersion == "krew.googlecontainertools.github.com/v1alpha2" and .kind == "Plugin"
+    and (.metadata.name | test("^[\\w-]+$")) and (.spec.version | test("^v\\d+\\.\\d+\\.\\d+$"))
+    and (.spec.shortDescription | test("^[^\\n]{1,80}$"))
+    and (.spec.platforms | length == 4 and (map(.selector.matchLabels) | unique | length == 4) and all(
+      (.selector.matchLabels | keys == ["arch", "os"]) and (.sha256 | type == "string" and test("^[0-9a-f]{64}$"))
+      and (.uri | test("/releases/download/v1.2.3/[^/]+\\.tar\\.gz$")) and .bin == "kubectl-consistent_pull_policy"))' <<<"$manifest"
 }

@@ -83,7 +83,7 @@ impl<'o> Entry<'o> {
         self.sentence.is_some() && !matches!(self.what, What::Lookup(..))
     }
 
-    /// The order of entries in the annotations: that of the Pod.
+    /// The sort key of entries in annotations: the position of the pull, then the field.
     pub(crate) fn position(&self) -> (usize, u8) {
         let field = match self.what {
             What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,

@@ -187,9 +187,9 @@ fn add_mounts<'o>(
     Ok(())
 }
 
-/// Whether the request brings a pull. At UPDATE of a Pod, it does so if an init container or app
-/// container has another image than the stored one, and at UPDATE of `ephemeralcontainers`, if the
-/// ephemeral container is not stored.
+/// Whether the request adds a pull or changes its image. At UPDATE of a Pod, these are the init
+/// containers and app containers with another image than the stored one, and at UPDATE of
+/// `ephemeralcontainers`, the ephemeral containers that are not stored.
 fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
     match operation {
         Operation::PodCreate | Operation::Template => true,

@@ -6,4 +6,4 @@ mod review;
 
 pub(crate) use self::kind::Operation;
 pub(crate) use self::metadata::Metadata;
-pub(crate) use self::review::{Request, Review};
+pub(crate) use self::review::{Request, read};

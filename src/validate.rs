@@ -9,7 +9,7 @@ use crate::answer::{Edit, Rejection, answer, apply};
 use crate::json::InvalidField;
 use crate::lookup::Client;
 use crate::pod::Pod;
-use crate::request::{Metadata, Operation, Request, Review};
+use crate::request::{self, Metadata, Operation, Request};
 use crate::rules;
 use crate::settings::{PodTemplates, Settings};
 
@@ -35,16 +35,16 @@ fn response(
     payload: &[u8],
     client: &mut dyn Client,
 ) -> Result<Option<ValidationResponse>, Rejection> {
-    let mut review = Review::read(payload).map_err(Rejection::unreadable)?;
-    let settings = Settings::read(review.settings())
+    let mut review = request::read(payload).map_err(Rejection::unreadable)?;
+    let settings = Settings::read(&review.settings)
         .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
-    let examined = match review.request() {
+    let examined = match Request::of(&review) {
         Some(request) => examine(&request, &settings, client)?,
         None => None,
     };
     let response = examined.map(|(mut response, edits)| {
         if !edits.is_empty() {
-            let mut object = review.take_object();
+            let mut object = review.request.object.take();
             for edit in edits {
                 apply(&mut object, edit);
             }

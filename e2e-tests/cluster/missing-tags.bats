@@ -101,5 +101,5 @@ waits_in() {
   refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
   create job "app one app:v1 Always, app two other:v1 IfNotPresent" "$job | $ends"
   comes job '.status.phase == "Succeeded"'
-  is job '(pulls("one") == "IfNotPresent") and ([places[] | select(.image.reference?)] | length == 1)'
+  is job '(pulls("one") == "IfNotPresent") and ([places[] | select(.image.reference?)] | length == 2)'
 }

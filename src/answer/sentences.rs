@@ -13,7 +13,7 @@ const WARNINGS_MAX: usize = 10;
 /// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
-/// What becomes of the Pods of a pod template, what is wrong, and what to do about it.
+/// A line of an answer: what is wrong, and what a person can do about it.
 fn joined(prefix: &str, Sentence { problem, help, .. }: &Sentence) -> String {
     format!("{prefix}{problem}: {help}")
 }

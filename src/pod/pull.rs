@@ -43,13 +43,13 @@ pub(crate) struct Pull<'o> {
     pub(crate) start: Start,
     /// At UPDATE, the image of this container in the stored object.
     pub(crate) stored_image: Option<&'o str>,
-    /// Whether the request brings it: at UPDATE, only what is new or has another image.
+    /// Whether the request adds it or changes its image. At CREATE, every pull is new.
     pub(crate) is_new: bool,
 }
 
 impl<'o> Pull<'o> {
     /// Reads an entry of a list. `source` is the object that has the image and the pull policy.
-    /// What depends on other entries or on the request is filled in later.
+    /// The fields that depend on other entries or on the request are filled in later.
     ///
     /// # Errors
     /// A value has a wrong shape.

@@ -12,9 +12,6 @@ const NODES_GROUP: &str = "system:nodes";
 /// The kind of the controller of a mirror Pod.
 const NODE_KIND: &str = "Node";
 
-/// The payload of waPC's `validate`.
-pub(crate) struct Review(ValidationRequest<Value>);
-
 /// A request that this policy examines, unless [`Request::is_untouched`] says otherwise.
 pub(crate) struct Request<'r> {
     pub(crate) kind: Kind,
@@ -29,36 +26,32 @@ pub(crate) struct Request<'r> {
     pub(crate) stored: &'r Value,
 }
 
-impl Review {
-    /// Reads the payload.
-    ///
-    /// # Errors
-    /// The payload is not what a Kubewarden host sends. The sentence doesn't quote serde, whose
-    /// error can show a value.
-    pub(crate) fn read(payload: &[u8]) -> Result<Self, String> {
-        // The bytes are checked once here. `from_slice` would check each string, which takes three
-        // times as long.
-        let payload =
-            std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
-        serde_json::from_str(payload).map(Self).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            format!(
-                "the request can't be read at line {line}, column {column}: send an AdmissionRequest \
-                 of admission/v1 as request, and the policy's settings as settings"
-            )
-        })
-    }
+/// Reads the payload of waPC's `validate`.
+///
+/// # Errors
+/// The payload is not what a Kubewarden host sends. The sentence doesn't quote serde, whose error
+/// can show a value.
+pub(crate) fn read(payload: &[u8]) -> Result<ValidationRequest<Value>, String> {
+    // The bytes are checked once here. `from_slice` would check each string, which takes three
+    // times as long.
+    let payload =
+        std::str::from_utf8(payload).map_err(|_| "the request is not UTF-8".to_owned())?;
+    serde_json::from_str(payload).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!(
+            "the request can't be read at line {line}, column {column}: send an AdmissionRequest \
+             of admission/v1 as request, and the policy's settings as settings"
+        )
+    })
+}
 
-    pub(crate) const fn settings(&self) -> &Value {
-        &self.0.settings
-    }
-
+impl<'r> Request<'r> {
     /// The request. None if this policy never examines requests with this kind, operation and
     /// subresource.
-    pub(crate) fn request(&self) -> Option<Request<'_>> {
-        let request = &self.0.request;
+    pub(crate) fn of(review: &'r ValidationRequest<Value>) -> Option<Self> {
+        let request = &review.request;
         let kind = Kind::of(&request.kind.group, &request.kind.kind)?;
-        Some(Request {
+        Some(Self {
             kind,
             operation: Operation::of(kind, &request.operation, &request.sub_resource)?,
             creates: request.operation == "CREATE",
@@ -68,13 +61,6 @@ impl Review {
         })
     }
 
-    /// Takes the object out of the request.
-    pub(crate) fn take_object(&mut self) -> Value {
-        self.0.request.object.take()
-    }
-}
-
-impl<'r> Request<'r> {
     /// Whether the object is accepted untouched, whatever its Pod spec contains.
     pub(crate) fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
         (!self.creates && metadata.is_deleting)

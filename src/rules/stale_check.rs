@@ -31,8 +31,7 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
     for (index, check) in pod.pulls.iter().enumerate().filter(is_stored) {
         let image = check.same_image();
-        // *registry* may have pinned the check in an earlier run, and not a container that kept its
-        // tag.
+        // In an earlier run, *registry* may have pinned the check and not the container.
         let tag = image.split_once('@').map(|(tag, _)| tag);
         let came_as = check.same_image_before();
         let mut names = [&image, &came_as].into_iter();

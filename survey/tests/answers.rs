@@ -1,6 +1,7 @@
 //! The answer, what a cluster can't have, and the proposal.
 
-use consistent_pull_policy_survey::{Report, Survey};
+use consistent_pull_policy_promises::repository::text;
+use consistent_pull_policy_survey::{Choice, Question, Report, Survey};
 use serde_json::{Value, json};
 
 use crate::{corpus, surveyed};
@@ -180,6 +181,61 @@ fn public_registries_never_get_always() {
         tenants.contains("registry.corp.internal/*") && !tenants.contains("docker.io"),
         "{tenants}"
     );
+}
+
+/// Only a list that a preset's header says to replace is replaced.
+#[test]
+fn only_placeholders_are_replaced() {
+    let jobs = text("examples/jobs.yaml");
+    let command = |text: &str| {
+        let mut survey = Survey::new([("own", text)]).expect("a preset");
+        survey.ask(Question {
+            choice: Choice {
+                registries: vec!["quay.io".to_owned()],
+                ..Choice::default()
+            },
+            ..Question::default()
+        });
+        survey.command("own", "chart.tgz").expect("a command")
+    };
+    assert!(command(&jobs).contains("quay.io/*"));
+    assert!(!command(&jobs.replace("# Replace: ", "# ")).contains("quay.io/*"));
+}
+
+/// A preset that rejects more than it saves is not proposed: here, images with invalid names.
+#[test]
+fn what_a_preset_harms_counts() {
+    let bad = job("IfNotPresent").replace("app:v1", "App:v1");
+    let bad = |number: &str| bad.replace("report", number).replace("side", number);
+    let report = |input: &str| report(input, json!({}));
+    assert_eq!(report(&job("IfNotPresent")).answer.files, ["jobs"]);
+    let all = job("IfNotPresent") + &bad("one") + &bad("two");
+    assert!(!report(&all).answer.files.contains(&"jobs".to_owned()));
+}
+
+/// A row counts as many Pods as it has.
+#[test]
+fn registries_are_counted_by_pods() {
+    let pod = |name: &str, image: &str, kind: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "ownerReferences":
+                [{"kind": kind, "name": "one", "controller": true}]},
+            "spec": {"containers": [{"name": "app", "image": image}]}})
+        .to_string()
+    };
+    let many = ["a", "b", "c"]
+        .map(|name| pod(name, "quay.io/a:1", "ReplicaSet"))
+        .concat();
+    let two = ["d", "e"]
+        .map(|name| pod(name, "ghcr.io/a:1", name))
+        .concat();
+    let report = report(&(two + &many), json!({}));
+    let lines: Vec<_> = report
+        .registries
+        .iter()
+        .map(|line| (&*line.name, line.pods))
+        .collect();
+    assert_eq!(lines, [("quay.io", 3), ("ghcr.io", 2)]);
+    assert_eq!(report.images, ["quay.io/a:1", "ghcr.io/a:1"]);
 }
 
 #[test]

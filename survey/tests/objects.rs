@@ -192,6 +192,156 @@ fn the_objects_of_one_controller_are_one_row() {
     }
 }
 
+/// A CI controller invents values of labels, and names of volumes, paths and scripts. What a policy
+/// compares tells Jobs apart: a label's key or value, an image, a program in a mount.
+#[test]
+fn what_a_controller_invents_tells_no_jobs_apart() {
+    let job = |id: &str, key: &str, path: &str, image: &str| {
+        let volume = format!("scripts-{id}");
+        let init = json!({"name": "imagecheck-0", "image": "ci:1", "command": [format!("{path}/tini")],
+            "args": [id], "volumeMounts": [{"name": volume, "mountPath": format!("/scripts-{id}")}]});
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": format!("build-{id}"), "namespace": "ci",
+                "labels": {key: id, "app": "ci"}},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "initContainers": [init],
+                "nodeSelector": {"kubernetes.io/hostname": id},
+                "containers": [{"name": "app", "image": image, "args": [id]}], "volumes": [{"name": volume, "emptyDir": {}}]}}}})
+        .to_string()
+    };
+    let same = job("a", "buildkite.com/job-uuid", "/scripts-a", "app:1");
+    let rows = |other: String| surveyed(&(same.clone() + &other), json!({})).rows().len();
+    assert_eq!(
+        rows(job("b", "buildkite.com/job-uuid", "/scripts-b", "app:1")),
+        1
+    );
+    assert_eq!(rows(job("b", "step", "/scripts-b", "app:1")), 2);
+    assert_eq!(
+        rows(job("b", "buildkite.com/job-uuid", "/scripts-b", "app:2")),
+        2
+    );
+    assert_eq!(
+        rows(job("b", "buildkite.com/job-uuid", "/scripts-", "app:1")),
+        2
+    );
+    // agent-stack-k8s-volumes compares the value of a label.
+    let windows = same
+        .replace("kubernetes.io/hostname", "kubernetes.io/os")
+        .replace(r#":"a""#, r#":"windows""#);
+    assert_eq!(rows(windows.replace("build-a", "build-b")), 2);
+}
+
+/// A Job of an unknown controller and its Pods are one row.
+#[test]
+fn a_job_set_is_one_row() {
+    let owner = |kind: &str, name: &str| json!([{"apiVersion": "x/v1", "kind": kind, "name": name, "uid": name, "controller": true}]);
+    let spec = |image: &str| json!({"restartPolicy": "Never", "containers": [{"name": "app", "image": image}]});
+    let objects = ["workers-0", "workers-1", "driver-0"].map(|name| {
+        let spec = spec(&name[..3]);
+        let metadata = |name: &str, owners: Value| json!({"name": name, "uid": name, "namespace": "ml", "ownerReferences": owners});
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata(name, owner("JobSet", "train")),
+            "spec": {"template": {"spec": spec}}});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata(&format!("{name}-x"), owner("Job", name)), "spec": spec});
+        job.to_string() + &pod.to_string()
+    });
+    let survey = surveyed(&objects.concat(), json!({}));
+    let rows: BTreeSet<_> = survey
+        .rows()
+        .iter()
+        .map(|row| (&*row.kind, &*row.name, row.number))
+        .collect();
+    assert_eq!(
+        rows,
+        BTreeSet::from([("JobSet", "train (dri)", 1), ("JobSet", "train (wor)", 2)])
+    );
+}
+
+/// A Node has an image that it lists, and those of the Pods that run there, not of those that ended.
+#[test]
+fn nodes_have_the_images_of_their_pods() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-of-a"},
+        "status": {"images": [{"names": ["other:1", "listed:1"]}]}})
+    .to_string();
+    let nodes = |phase: &str, image: &str| {
+        let pod = pod("a", &json!({}), image, None).replacen(
+            '{',
+            &format!(r#"{{"status": {{"phase": "{phase}"}}, "#),
+            1,
+        );
+        surveyed(&(node.clone() + &pod), json!({})).rows()[0].nodes
+    };
+    assert_eq!(
+        [
+            nodes("Running", "x:1"),
+            nodes("Succeeded", "x:1"),
+            nodes("Failed", "listed:1")
+        ],
+        [1, 0, 1]
+    );
+}
+
+/// What a row says about a Pod.
+#[test]
+fn rows_say_what_is_true() {
+    let row = |spec: Value, preset: &str| {
+        let pod = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "b"}, "spec": {"template": {"spec": spec}}});
+        let survey = surveyed(
+            &pod.to_string(),
+            json!({"choice": {"registries": ["quay.io"]}}),
+        );
+        let index = survey
+            .presets()
+            .iter()
+            .position(|it| it.name == preset)
+            .expect(preset);
+        let row = survey.rows()[0].clone();
+        let effect = row.results[index].clone().expect("it is selected");
+        (row, effect)
+    };
+    let container = |name: &str, image: &str, policy: &str| json!({"name": name, "image": image, "imagePullPolicy": policy});
+    // An invented digest isn't shown.
+    let (_, effect) = row(
+        json!({"containers": [container("a", "quay.io/a:1", "Always")]}),
+        "always-by-digest",
+    );
+    assert_eq!(
+        effect.reasons[0],
+        "spec.containers[0].image: quay.io/a:1 gets its digest"
+    );
+    // A port is no tag.
+    let image = format!("localhost:5000/app@sha256:{}", "a".repeat(64));
+    let (of_port, _) = row(
+        json!({"containers": [container("a", &image, "Always")]}),
+        "jobs",
+    );
+    assert_eq!(json!(of_port.images), json!([image]));
+    // A Windows Pod gets no image volume.
+    let two = [
+        container("a", "quay.io/a:1", "IfNotPresent"),
+        container("b", "quay.io/b:1", "IfNotPresent"),
+    ];
+    let windows = json!({"restartPolicy": "Never", "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": two});
+    assert_eq!(row(windows, "jobs").1.outcome, Outcome::Warned);
+    assert_eq!(
+        row(json!({"restartPolicy": "Never", "containers": two}), "jobs")
+            .1
+            .outcome,
+        Outcome::Changed
+    );
+    // What one container has pulled, another with Never finds.
+    let mut mounting = container("a", "y:1", "IfNotPresent");
+    mounting["volumeMounts"] = json!([{"name": "v", "mountPath": "/v"}]);
+    let pulled = json!({"restartPolicy": "Never", "containers": [container("b", "x:1", "Never"), mounting],
+        "volumes": [{"name": "v", "image": {"reference": "x:1"}}]});
+    let question = json!({"incident": {"what": "image", "name": "docker.io/library/y:1"}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": pulled});
+    assert_eq!(
+        surveyed(&pod.to_string(), question).rows()[0]
+            .before
+            .fate
+            .word(),
+        "half"
+    );
+}
+
 /// Rows that would have one name are told apart: by a label, else by an image.
 #[test]
 fn rows_of_one_name_are_told_apart() {

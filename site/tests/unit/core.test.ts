@@ -66,7 +66,7 @@ describe("the rows of the corpus are those of the command", () => {
     while (core.call({ call: "work" }));
     const { presets } = core.call<Report>({ call: "report" });
     const rows = core.call<Row[]>({ call: "rows", from: 0 });
-    const shown = rows.map(({ kind, namespace, name, number, before, results }) => {
+    const shown = rows.map(({ kind, namespace, name, number, nodes, images, before, results }) => {
       const effects = results.flatMap((effect, index) =>
         effect
           ? [
@@ -78,7 +78,7 @@ describe("the rows of the corpus are those of the command", () => {
           : [],
       );
       return [
-        ...[kind, namespace, name, number, before],
+        ...[kind, namespace, name, number, nodes, images, before],
         effects.length > 0 ? Object.fromEntries(effects) : null,
       ];
     });
