@@ -153,8 +153,10 @@ impl Reader {
             Ok(documents) => {
                 // kubectl writes the kind of a list after its items.
                 let is_list = |it: &&Value| it.get("items").is_some() && it.get("kind").is_none();
-                let is_cut = documents.last().filter(is_list).is_some();
-                documents.into_iter().for_each(|it| self.emit(it, objects));
+                let is_cut = documents.last().as_ref().is_some_and(is_list);
+                for document in documents {
+                    self.emit(document, objects);
+                }
                 if is_cut {
                     self.problem = None;
                     self.is_cut_off();
@@ -309,13 +311,15 @@ fn first<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<Option<(T, usiz
 /// A text in UTF-16 with a byte order mark, in UTF-8.
 fn utf8(text: &[u8]) -> String {
     let is_big = text.starts_with(&[0xfe]);
-    let units = text.chunks_exact(2).skip(1).map(|unit| match unit {
-        [high, low] if is_big => u16::from_be_bytes([*high, *low]),
-        [low, high, ..] => u16::from_le_bytes([*low, *high]),
-        _ => 0,
-    });
+    let from_bytes = if is_big {
+        u16::from_be_bytes
+    } else {
+        u16::from_le_bytes
+    };
+    let units = text.as_chunks::<2>().0.iter().skip(1);
+    let units = units.map(|unit| from_bytes(*unit));
     let letters = char::decode_utf16(units);
-    letters.map(|letter| letter.unwrap_or_default()).collect()
+    letters.map(Result::unwrap_or_default).collect()
 }
 
 /// Whether a text is a table of `kubectl get`: its first line has the names of columns.

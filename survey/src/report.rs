@@ -358,7 +358,10 @@ impl Survey {
         let refused = first.as_ref().and_then(line);
         if let Some(Line { name, problem, .. }) = refused.filter(|line| !line.problem.is_empty()) {
             let refused = format!("{name} isn't proposed: {problem}.");
-            unsaved = [unsaved, refused].join(" ").trim_start().to_owned();
+            if !unsaved.is_empty() {
+                unsaved.push(' ');
+            }
+            unsaved.push_str(&refused);
         }
         Answer {
             files,

@@ -235,15 +235,17 @@ impl Presets {
 #[test]
 fn the_file_of_pairs_is_up_to_date() {
     let presets = Presets::new();
-    let mut file = "# What can't be combined: the installed preset, the new one, and what to do. \
-                    tests/presets/pairs.rs writes this file.\n"
-        .to_owned();
+    let mut lines = vec![
+        "# What can't be combined: the installed preset, the new one, and what to do. \
+         tests/presets/pairs.rs writes this file."
+            .to_owned(),
+    ];
     for (installed, sentences) in presets.sentences() {
-        file += &format!("{installed}:\n");
-        for (new, sentence) in sentences {
-            file += &format!("  {new}: {}\n", Value::from(sentence));
-        }
+        lines.push(format!("{installed}:"));
+        let entry = |(new, sentence)| format!("  {new}: {}", Value::from(sentence));
+        lines.extend(sentences.into_iter().map(entry));
     }
+    let file = lines.join("\n") + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pairs.yaml");
     if std::env::var("PAIRS").is_ok() {
         fs::write(path, &file).expect("examples/pairs.yaml");
