@@ -239,6 +239,15 @@ run_step() {
     [[ -z $digest ]] || echo "attest $(with subject-name)@$digest" >>"$STATE/events"
     if [[ -n $digest ]]; then echo "$digest"; else sed 's/ .*//; s/^/sha256:/' "$clone/$(with subject-checksums)"; fi >>"$STATE/attested"
     ;;
+  # A job hands files to another one, with their paths from the wildcard on.
+  actions/upload-artifact@*)
+    local path folder
+    path=$(with path)
+    folder=${path%%/\**}
+    rm -rf "$STATE/handed" && mkdir "$STATE/handed"
+    # shellcheck disable=SC2086 # it is a wildcard
+    (cd "$clone/$folder" && cp --parents ${path#"$folder/"} "$STATE/handed") ;;
+  actions/download-artifact@*) mkdir -p "$clone/$(with path)" && cp -r "$STATE/handed/." "$clone/$(with path)" ;;
   actions/upload-pages-artifact@*) rm -rf "$STATE/artifact" && cp -r "$clone/$(with path)" "$STATE/artifact" ;;
   actions/deploy-pages@*) [[ " $PERMISSIONS " == *" pages=write "* ]] && rm -rf "$WEB/pages" && cp -r "$STATE/artifact" "$WEB/pages" && echo "page" >>"$STATE/events" ;;
   docker/login-action@*) PERMISSIONS+=" login" ;;
@@ -272,7 +281,7 @@ reference() {
 order() {
   local module chart
   module=$(reference policies "v$1") chart=$(reference charts "$1")
-  printf '%s\n' 'job test' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "verify oci://$module" \
+  printf '%s\n' 'job test' 'job macos' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "verify oci://$module" \
     "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "verify oci://$chart" "release v$1"
   [[ $1 == *-* ]] || printf '%s\n' 'job page' page 'job artifacthub' artifacthub
 }
@@ -330,6 +339,7 @@ acts() {
   breaks_off "Push and sign the module" v0.2.0
   rm "$STATE/sigstore-is-down"
   same 'events, unsigned' 'job test
+job macos
 job release
 push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-policy:v0.2.0' "$(<"$STATE/events")"
   breaks_off "Push and sign the chart" v0.2.0 "Verify the module" stop registry
@@ -365,7 +375,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     cd "$WEB/github/releases/download/$tag"
     sha256sum --check --quiet SHA256SUMS
     grep --quiet "$(reference policies "$tag")" .notes
-    same files 'LICENSE NOTICES.txt SHA256SUMS annotated-policy.wasm policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore policy.wasm' \
+    same files 'LICENSE NOTICES.txt SHA256SUMS annotated-policy.wasm krew.yaml policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore policy.wasm' \
       "$(ls | grep -v '\.tar\.gz$\|\.tgz$' | paste --serial --delimiters ' ')"
     same 'more files of SHA256SUMS' "$(ls -- *.tar.gz *.tgz)" "$(sed -n 's/^.*  \(.*gz\)$/\1/p' SHA256SUMS | sort)"
     same "notices, $tag" "$(in_copy git show "$tag:NOTICES.txt")" "$(<NOTICES.txt)"
