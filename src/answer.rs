@@ -1,10 +1,8 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the
 //! object.
 
-mod audit_annotations;
+mod annotations;
 mod changes;
-mod json_list;
-mod pod_annotations;
 mod sentences;
 mod verdict;
 
@@ -75,10 +73,10 @@ pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationRes
         Vec::new()
     };
     let warnings = warnings(pod, entries, is_repaired);
-    let audit_annotations = audit_annotations::annotations(pod, entries, &changes);
+    let audit_annotations = annotations::audit_annotations(pod, entries, &changes);
     // At UPDATE no annotation is written, because it would be one more change of the Pod.
     let annotations = if is_repaired && pod.request.creates {
-        pod_annotations::annotations(&changes, &warnings.unrepaired, &pod.metadata)
+        annotations::pod_annotations(&changes, &warnings.unrepaired, &pod.metadata)
     } else {
         Vec::new()
     };

@@ -1,7 +1,5 @@
 //! The examined Pod: the list of its pulls, which the rules change.
 
-mod check_volume;
-mod list;
 mod pull;
 mod spec;
 mod start_order;
@@ -11,10 +9,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(crate) use self::check_volume::{MOUNT_FOLDER, mount};
-pub(crate) use self::list::List;
 pub(crate) use self::pull::Pull;
-pub(crate) use self::spec::Spec;
+pub(crate) use self::spec::{List, MOUNT_FOLDER, Spec, mount};
 pub(crate) use self::start_order::{Moment, Pulled, Start, strongest_after};
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 use crate::request::{Metadata, Operation, Request};

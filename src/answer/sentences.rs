@@ -1,6 +1,6 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
-use super::json_list::LIST_MAX;
+use super::annotations::LIST_MAX;
 use super::verdict::{Verdict, verdict};
 use crate::entry::{Entry, Sentence, What};
 use crate::pod::Pod;

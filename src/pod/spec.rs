@@ -1,8 +1,10 @@
-//! The parts of a Pod spec that belong to no single container.
+//! The Pod spec: its lists whose entries hold image references, and the parts that belong to no single
+//! container.
 
-use serde_json::Value;
+use k8s_openapi::api::core::v1::VolumeMount;
+use serde_json::{Value, json};
 
-use super::list::List;
+use crate::image::PullPolicy;
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 
 /// The label of a node with the name of its operating system, and the older name of this label.
@@ -81,4 +83,102 @@ impl<'o> Spec<'o> {
         let mut names = lists.into_iter().flatten().flat_map(|list| list.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
+}
+
+/// A list of a Pod spec whose entries hold image references. The order is that in which this policy
+/// reads them.
+///
+/// Only this file knows that the image of a volume is one level deeper than that of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum List {
+    /// `spec.initContainers`
+    InitContainers,
+    /// `spec.containers`
+    Containers,
+    /// `spec.ephemeralContainers`
+    EphemeralContainers,
+    /// `spec.volumes`. Only image volumes (KEP-4639) hold image references.
+    Volumes,
+}
+
+impl List {
+    /// All lists, in their order.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
+
+    /// The list's name in the Pod spec.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::InitContainers => "initContainers",
+            Self::Containers => "containers",
+            Self::EphemeralContainers => "ephemeralContainers",
+            Self::Volumes => "volumes",
+        }
+    }
+
+    /// The object of an entry that has the image and the pull policy. None if the entry has no
+    /// image, e.g. a volume of another kind.
+    ///
+    /// # Errors
+    /// The entry is no object.
+    pub(crate) fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
+        match self {
+            Self::Volumes => json::member(entry, "image"),
+            _ => Ok(Some(entry)),
+        }
+    }
+
+    /// The key of the image in its object.
+    pub(crate) const fn image_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "reference",
+            _ => "image",
+        }
+    }
+
+    /// The key of the pull policy in the same object.
+    pub(crate) const fn policy_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "pullPolicy",
+            _ => "imagePullPolicy",
+        }
+    }
+
+    /// The path from an entry to the object that has the image, with a dot behind it.
+    pub(crate) const fn source_path(self) -> &'static str {
+        match self {
+            Self::Volumes => "image.",
+            _ => "",
+        }
+    }
+
+    /// A new entry: its name, its image and its pull policy.
+    pub(crate) fn entry(self, name: &str, image: &str, policy: PullPolicy) -> Value {
+        let policy = policy.as_str();
+        match self {
+            Self::Volumes => {
+                json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})
+            }
+            _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
+        }
+    }
+}
+
+/// The folder in which this policy mounts check volumes.
+pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
+
+/// The mount of an added check volume.
+pub(crate) fn mount(name: &str) -> Value {
+    let mount = VolumeMount {
+        name: name.to_owned(),
+        mount_path: [MOUNT_FOLDER, name].concat(),
+        read_only: Some(true),
+        ..VolumeMount::default()
+    };
+    // serde can write each mount.
+    serde_json::to_value(mount).unwrap_or_default()
 }

@@ -5,12 +5,9 @@
 //! checks, or it makes no check at all. Admission comes later, so this policy sees the final
 //! images.
 
-mod copy;
 mod init_container;
-mod names;
 mod needs;
 mod new_checks;
-mod template;
 
 use std::rc::Rc;
 

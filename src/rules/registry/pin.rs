@@ -4,7 +4,7 @@
 //! check and its containers can't get different contents. KEP-5497 discusses a pull policy with
 //! which the kubelet itself would pull only if the digest has changed.
 
-use super::images::RULE;
+use super::RULE;
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent, Never};
 use crate::image::{Reference, is_digest};
