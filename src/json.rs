@@ -86,6 +86,17 @@ pub(crate) fn member<'v>(
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
+/// A member of an object.
+///
+/// # Errors
+/// `object` is no object, or the member is missing or `null`.
+pub(crate) fn required<'v>(
+    object: &'v Value,
+    key: &'static str,
+) -> Result<&'v Value, InvalidField<'v>> {
+    member(object, key)?.ok_or(InvalidField::missing(object, key))
+}
+
 /// A member, as a function reads it. None if it is missing or `null`.
 ///
 /// # Errors

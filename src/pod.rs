@@ -37,10 +37,11 @@ impl<'o> Pod<'o> {
     /// A value of the object has a wrong shape.
     pub(crate) fn read(
         request: &'o Request<'o>,
-        metadata: Metadata<'o>,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
-        let spec = Spec::read(request.kind.spec(request.object)?)?;
+        let object = request.pod()?;
+        let metadata = Metadata::read(object)?;
+        let spec = Spec::read(json::required(object, "spec")?)?;
         let lists = [List::InitContainers, List::Containers];
         let lists = lists.map(|list| spec.entries(list).map_or(0, <[_]>::len));
         let count = lists.into_iter().fold(0, usize::saturating_add);

@@ -68,16 +68,12 @@ impl<'r> Request<'r> {
             }
     }
 
-    /// The metadata of the Pods that the object's pod template makes. None if it has none.
+    /// The Pod, or the pod template.
     ///
     /// # Errors
-    /// A value of the metadata has a wrong shape.
-    pub(crate) fn template_metadata(&self) -> Result<Option<Metadata<'r>>, InvalidField<'r>> {
-        let template = self.kind.template(self.object);
-        template
-            .filter(|template| template.is_object())
-            .map(Metadata::read)
-            .transpose()
+    /// A value on the path to the pod template is missing or is no object.
+    pub(crate) fn pod(&self) -> Result<&'r Value, InvalidField<'r>> {
+        self.kind.pod(self.object)
     }
 
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
@@ -90,10 +86,9 @@ impl<'r> Request<'r> {
 
     /// Whether the stored object has the same pod template.
     fn has_stored_template(&self) -> bool {
-        let stored = self.kind.template(self.stored);
-        !self.creates
-            && stored.is_some_and(Value::is_object)
-            && stored == self.kind.template(self.object)
+        let template = |object| self.kind.pod(object).ok();
+        let stored = template(self.stored);
+        !self.creates && stored.is_some_and(Value::is_object) && stored == template(self.object)
     }
 }
 
@@ -137,23 +132,12 @@ impl Kind {
         }
     }
 
-    /// The Pod spec of an object.
-    ///
-    /// # Errors
-    /// A value on the path to the Pod spec is missing or is no object.
-    pub(crate) fn spec(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
-        let mut value = object;
-        for key in self.spec_path().split('.') {
-            value = json::member(value, key)?.ok_or(InvalidField::missing(value, key))?;
-        }
-        Ok(value)
-    }
-
-    /// The object's pod template. None for a Pod, or if it is missing.
-    fn template(self, object: &Value) -> Option<&Value> {
-        let (path, _) = self.spec_path().rsplit_once('.')?;
-        path.split('.')
-            .try_fold(object, |value, key| value.get(key))
+    /// The pod template of an object, or the object itself if it is a Pod.
+    fn pod(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
+        let Some((path, _)) = self.spec_path().rsplit_once('.') else {
+            return Ok(object);
+        };
+        path.split('.').try_fold(object, json::required)
     }
 }
 
