@@ -14,6 +14,8 @@ pub(crate) struct Entry<'o> {
     pub(crate) what: What,
     /// Whether the same request may be accepted later.
     pub(crate) is_retryable: bool,
+    /// Whether a report is only ever a warning.
+    pub(crate) is_warning: bool,
     /// Writes the sentence. None if nothing is wrong, or if another entry says it.
     pub(crate) sentence: Option<Box<Writer<'o>>>,
 }
@@ -28,17 +30,17 @@ pub(crate) enum What {
     Image(String),
     /// The pull has this pull policy now.
     Policy(PullPolicy),
-    /// The pull's image has a new check with this name and this pull policy.
-    Check(String, PullPolicy),
+    /// The pull's image has a new check, at this position in the Pod.
+    Check(usize),
     /// The pull policy should be this one, and can't change.
     FixedPolicy(PullPolicy),
     /// The pull's image needs a check, and none was added.
-    NoCheck { rejects_pods: bool },
+    NoCheck,
     /// The image is wrong.
-    WrongImage { rejects_pods: bool },
+    WrongImage,
     /// A pod template has an image that its registry doesn't have. Pods with it would be created,
     /// unless the settings reject them.
-    NotFound { rejects_pods: bool },
+    NotFound,
     /// A lookup of this image failed.
     Lookup(String, Action, Failure),
 }
@@ -74,6 +76,7 @@ impl<'o> Entry<'o> {
             pull,
             what,
             is_retryable: false,
+            is_warning: false,
             sentence: None,
         }
     }
@@ -86,9 +89,9 @@ impl<'o> Entry<'o> {
     /// The sort key of entries in annotations: the position of the pull, then the field.
     pub(crate) fn position(&self) -> (usize, u8) {
         let field = match self.what {
-            What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,
+            What::WrongImage | What::NotFound | What::Lookup(..) => 0,
             What::Image(_) => 1,
-            What::Check(..) | What::NoCheck { .. } => 2,
+            What::Check(_) | What::NoCheck => 2,
             What::Policy(_) | What::FixedPolicy(_) => 3,
         };
         (self.pull, field)

@@ -69,11 +69,17 @@ impl<'e> Finding<'e> {
                 let found = pull.written_policy.map(|found| found.as_str().into());
                 (list.policy_key(), found, Some(policy.as_str().into()))
             }
-            What::Check(name, policy) => {
-                let check = format!("{name} with {}", policy.as_str());
-                (list.image_key(), None, Some(check.into()))
+            What::Check(position) => {
+                let check = pod.pulls.get(*position);
+                let text =
+                    |check: &Pull<'_>| format!("{} with {}", check.name, check.policy.as_str());
+                (
+                    list.image_key(),
+                    None,
+                    check.map(|check| text(check).into()),
+                )
             }
-            What::NoCheck { .. } => (list.image_key(), None, Some("an image check".into())),
+            What::NoCheck => (list.image_key(), None, Some("an image check".into())),
             What::Image(to) => (list.image_key(), Some(image.clone()), Some(sanitize(to))),
             _ => (list.image_key(), Some(image.clone()), None),
         };

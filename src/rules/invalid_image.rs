@@ -39,7 +39,6 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
                 repaired: None,
             }
         };
-        let what = What::WrongImage { rejects_pods: true };
-        entries.push(Entry::new(RULE, index, what, sentence));
+        entries.push(Entry::new(RULE, index, What::WrongImage, sentence));
     }
 }

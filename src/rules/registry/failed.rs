@@ -24,13 +24,11 @@ pub(super) fn use_failure<'o>(
         Action::UseCached => Action::Allow,
         Action::Allow | Action::Reject => action,
     };
-    let rejects_pods = action == Action::Reject;
+    let rejects = action == Action::Reject;
     let what = match failure.class() {
         // `podTemplates` decides, because a person is there to read it.
-        Class::NotFound if pod.request.operation == Operation::Template => {
-            Some(What::NotFound { rejects_pods })
-        }
-        _ => rejects_pods.then_some(What::WrongImage { rejects_pods }),
+        Class::NotFound if pod.request.operation == Operation::Template => Some(What::NotFound),
+        _ => rejects.then_some(What::WrongImage),
     };
     let first = image.pulls.first().copied().unwrap_or_default();
     let asked = image.reference.as_written();
@@ -45,6 +43,7 @@ pub(super) fn use_failure<'o>(
     };
     entries.push(Entry {
         is_retryable: failure.is_retryable(),
+        is_warning: !rejects,
         ..Entry::new(RULE, first, what, sentence)
     });
     Entry::silent(RULE, first, lookup)
