@@ -8,7 +8,7 @@ mod verdict;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-pub(crate) use self::changes::{Edit, apply};
+pub use self::changes::{Edit, apply};
 use self::changes::{changes, edits, insertions};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};
@@ -27,14 +27,14 @@ const UNPROCESSABLE_ENTITY: u16 = 422;
 /// A rejection. Its code is never 500, because an audit reads 500 as a failure of this policy
 /// itself.
 #[derive(Debug)]
-pub(crate) struct Rejection {
-    pub(crate) message: String,
-    pub(crate) code: u16,
+pub struct Rejection {
+    pub message: String,
+    pub code: u16,
 }
 
 impl Rejection {
     /// The rejection of a request or of settings that can't be read.
-    pub(crate) const fn unreadable(message: String) -> Self {
+    pub const fn unreadable(message: String) -> Self {
         Self {
             message,
             code: BAD_REQUEST,
@@ -42,7 +42,7 @@ impl Rejection {
     }
 
     /// The rejection of an object of a wrong shape.
-    pub(crate) fn malformed(message: String, creates: bool) -> Self {
+    pub fn malformed(message: String, creates: bool) -> Self {
         Self {
             message,
             code: code(creates, false),
@@ -59,7 +59,7 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+pub fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
     let (settings, operation) = (pod.settings, pod.request.operation);
     let rejects = |entry: &&Entry<'_>| verdict(entry, settings, operation).0 == Verdict::Rejects;
     let mut rejecting = entries.iter().filter(rejects).peekable();

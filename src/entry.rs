@@ -6,18 +6,18 @@ use crate::pod::Pull;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
-pub(crate) struct Entry<'o> {
+pub struct Entry<'o> {
     /// The id of the rule.
-    pub(crate) rule: &'static str,
+    pub rule: &'static str,
     /// The position of the pull in the Pod.
-    pub(crate) pull: usize,
-    pub(crate) what: What,
+    pub pull: usize,
+    pub what: What,
     /// Whether the same request may be accepted later.
-    pub(crate) is_retryable: bool,
+    pub is_retryable: bool,
     /// Whether a report is only ever a warning.
-    pub(crate) is_warning: bool,
+    pub is_warning: bool,
     /// Writes the sentence. None if nothing is wrong, or if another entry says it.
-    pub(crate) sentence: Option<Box<Writer<'o>>>,
+    pub sentence: Option<Box<Writer<'o>>>,
 }
 
 /// Writes a sentence about a pull, which pulls this image.
@@ -25,7 +25,7 @@ type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
 
 /// What a rule did. The first three are changes, the others are reports.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub enum What {
     /// The pull has this image now.
     Image(String),
     /// The pull has this pull policy now.
@@ -46,18 +46,18 @@ pub(crate) enum What {
 }
 
 /// What a person reads about an entry.
-pub(crate) struct Sentence {
+pub struct Sentence {
     /// What is wrong.
-    pub(crate) problem: String,
+    pub problem: String,
     /// What a person can do about it.
-    pub(crate) help: String,
+    pub help: String,
     /// The warning about the change. None if a change needs no warning, e.g. a pinned tag.
-    pub(crate) repaired: Option<String>,
+    pub repaired: Option<String>,
 }
 
 impl<'o> Entry<'o> {
     /// Something that is wrong.
-    pub(crate) fn new(
+    pub fn new(
         rule: &'static str,
         pull: usize,
         what: What,
@@ -70,7 +70,7 @@ impl<'o> Entry<'o> {
     }
 
     /// An entry without a sentence.
-    pub(crate) fn silent(rule: &'static str, pull: usize, what: What) -> Self {
+    pub fn silent(rule: &'static str, pull: usize, what: What) -> Self {
         Self {
             rule,
             pull,
@@ -82,12 +82,12 @@ impl<'o> Entry<'o> {
     }
 
     /// Whether it is an entry of the audit annotation `findings`.
-    pub(crate) fn is_finding(&self) -> bool {
+    pub fn is_finding(&self) -> bool {
         self.sentence.is_some() && !matches!(self.what, What::Lookup(..))
     }
 
     /// The sort key of entries in annotations: the position of the pull, then the field.
-    pub(crate) fn position(&self) -> (usize, u8) {
+    pub fn position(&self) -> (usize, u8) {
         let field = match self.what {
             What::WrongImage | What::NotFound | What::Lookup(..) => 0,
             What::Image(_) => 1,

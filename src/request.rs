@@ -11,17 +11,17 @@ const NODES_GROUP: &str = "system:nodes";
 const NODE_KIND: &str = "Node";
 
 /// A request that this policy examines, unless [`Request::is_untouched`] says otherwise.
-pub(crate) struct Request<'r> {
-    pub(crate) kind: Kind,
+pub struct Request<'r> {
+    pub kind: Kind,
     /// What the request does to the object.
-    pub(crate) operation: Operation,
+    pub operation: Operation,
     /// Whether the request creates the object.
-    pub(crate) creates: bool,
+    pub creates: bool,
     /// The user. An audit names none.
     user: &'r UserInfo,
-    pub(crate) object: &'r Value,
+    pub object: &'r Value,
     /// At UPDATE, the object that is stored.
-    pub(crate) stored: &'r Value,
+    pub stored: &'r Value,
 }
 
 /// Reads the payload of waPC's `validate`.
@@ -29,7 +29,7 @@ pub(crate) struct Request<'r> {
 /// # Errors
 /// The payload is not what a Kubewarden host sends. The sentence doesn't quote serde, whose error
 /// can show a value.
-pub(crate) fn read(payload: &[u8]) -> Result<ValidationRequest<Value>, String> {
+pub fn read(payload: &[u8]) -> Result<ValidationRequest<Value>, String> {
     // The bytes are checked once here. `from_slice` would check each string, which takes three
     // times as long.
     let payload =
@@ -46,7 +46,7 @@ pub(crate) fn read(payload: &[u8]) -> Result<ValidationRequest<Value>, String> {
 impl<'r> Request<'r> {
     /// The request. None if this policy never examines requests with this kind, operation and
     /// subresource.
-    pub(crate) fn of(review: &'r ValidationRequest<Value>) -> Option<Self> {
+    pub fn of(review: &'r ValidationRequest<Value>) -> Option<Self> {
         let request = &review.request;
         let kind = Kind::of(&request.kind.group, &request.kind.kind)?;
         Some(Self {
@@ -60,7 +60,7 @@ impl<'r> Request<'r> {
     }
 
     /// Whether the object is accepted untouched, whatever its Pod spec contains.
-    pub(crate) fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
+    pub fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
         (!self.creates && metadata.is_deleting)
             || match self.kind {
                 Kind::Pod => self.is_mirror(metadata),
@@ -72,7 +72,7 @@ impl<'r> Request<'r> {
     ///
     /// # Errors
     /// A value on the path to the pod template is missing or is no object.
-    pub(crate) fn pod(&self) -> Result<&'r Value, InvalidField<'r>> {
+    pub fn pod(&self) -> Result<&'r Value, InvalidField<'r>> {
         self.kind.pod(self.object)
     }
 
@@ -94,7 +94,7 @@ impl<'r> Request<'r> {
 
 /// A kind of object that holds a Pod spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// v1 Pod
     Pod,
     /// v1 `PodTemplate`
@@ -123,7 +123,7 @@ impl Kind {
     }
 
     /// The path from the object to its Pod spec.
-    pub(crate) const fn spec_path(self) -> &'static str {
+    pub const fn spec_path(self) -> &'static str {
         match self {
             Self::Pod => "spec",
             Self::PodTemplate => "template.spec",
@@ -144,7 +144,7 @@ impl Kind {
 /// What a request does to which object. It decides which rules run, and which fields they may
 /// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
     PodCreate,
     /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
@@ -174,12 +174,12 @@ impl Operation {
     }
 
     /// Whether the API server accepts another pull policy in a place that the rules examine.
-    pub(crate) const fn may_set_policies(self) -> bool {
+    pub const fn may_set_policies(self) -> bool {
         !matches!(self, Self::PodUpdate)
     }
 
     /// Whether the rules treat the Pod as not started. An audited Pod counts too.
-    pub(crate) const fn is_before_start(self) -> bool {
+    pub const fn is_before_start(self) -> bool {
         matches!(self, Self::PodCreate | Self::Template)
     }
 }
@@ -193,7 +193,7 @@ const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Metadata<'o> {
+pub struct Metadata<'o> {
     annotations: Option<&'o Map<String, Value>>,
     /// The kind of the object's controller. None if the object has no controller.
     controller: Option<&'o str>,
@@ -205,7 +205,7 @@ impl<'o> Metadata<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(object: &'o Value) -> Result<Self, InvalidField<'o>> {
+    pub fn read(object: &'o Value) -> Result<Self, InvalidField<'o>> {
         let Some(metadata) = json::member(object, "metadata")? else {
             return Ok(Self::default());
         };
@@ -223,7 +223,7 @@ impl<'o> Metadata<'o> {
         })
     }
 
-    pub(crate) fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
+    pub fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
         self.annotations
             .into_iter()
             .flatten()
@@ -231,7 +231,7 @@ impl<'o> Metadata<'o> {
     }
 
     /// An annotation. None if it is missing or no string.
-    pub(crate) fn annotation(&self, key: &str) -> Option<&'o str> {
+    pub fn annotation(&self, key: &str) -> Option<&'o str> {
         self.annotations?.get(key)?.as_str()
     }
 
@@ -242,7 +242,7 @@ impl<'o> Metadata<'o> {
     }
 
     /// Whether an annotation gives a container an `AppArmor` profile.
-    pub(crate) fn has_app_armor_profile(&self, container: &str) -> bool {
+    pub fn has_app_armor_profile(&self, container: &str) -> bool {
         self.annotation(&[APP_ARMOR_ANNOTATION, container].concat())
             .is_some()
     }

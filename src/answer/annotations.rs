@@ -17,7 +17,7 @@ use crate::request::Metadata;
 use crate::sanitize::sanitize;
 
 /// The audit annotations. One without entries is left out.
-pub(super) fn audit_annotations(
+pub fn audit_annotations(
     pod: &Pod<'_>,
     entries: &[Entry<'_>],
     changes: &[Change<'_>],
@@ -105,7 +105,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The annotations to write. An annotation is left out if it would not change, or if the others
 /// leave no room for it.
-pub(super) fn pod_annotations(
+pub fn pod_annotations(
     changes: &[Change<'_>],
     warnings: &[String],
     metadata: &Metadata<'_>,
@@ -202,7 +202,7 @@ fn list(text: &str, begin: char) -> Option<Vec<&str>> {
 }
 
 /// The largest size of a list, in bytes.
-pub(super) const LIST_MAX: usize = 16 * 1024;
+pub const LIST_MAX: usize = 16 * 1024;
 /// Enough for the entry that counts what is left out: `{"more":18446744073709551615}` and a comma.
 const MORE_MAX: usize = 32;
 

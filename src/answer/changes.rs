@@ -9,7 +9,7 @@ use crate::pod::{List, Pod, Pull, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
-pub(super) struct Change<'p> {
+pub struct Change<'p> {
     /// The path in the returned object.
     path: String,
     container: &'p str,
@@ -26,10 +26,10 @@ pub(super) struct Change<'p> {
 
 /// An edit of the object: the path of a value, and the new value. With an index, the value is a
 /// list, and its elements are inserted there into the list at the path.
-pub(crate) type Edit = (String, Option<usize>, Value);
+pub type Edit = (String, Option<usize>, Value);
 
 /// All changes, in the order of the returned Pod.
-pub(super) fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
+pub fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
     let changes = entries.iter().filter_map(|entry| change(pod, entry));
     let mut changes: Vec<Change<'p>> = changes.collect();
     changes.sort_by_key(|change| change.position);
@@ -88,10 +88,7 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
 
 /// The edits of the object that these changes and annotations make. Their paths are those of the
 /// returned object.
-pub(super) fn edits(
-    changes: Vec<Change<'_>>,
-    annotations: Vec<(&'static str, String)>,
-) -> Vec<Edit> {
+pub fn edits(changes: Vec<Change<'_>>, annotations: Vec<(&'static str, String)>) -> Vec<Edit> {
     let annotations = annotations.into_iter().map(|(key, annotation)| {
         let path = ["metadata.annotations.", key].concat();
         (path, None, annotation.into())
@@ -103,7 +100,7 @@ pub(super) fn edits(
 
 /// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
 /// is at `spec`.
-pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
+pub fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let added = pod.added();
     let Some(first) = added.first() else {
@@ -122,7 +119,7 @@ pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
 
 /// Makes an edit. The list into which elements are inserted may be missing, or shorter than the
 /// index.
-pub(crate) fn apply(object: &mut Value, (path, index, value): Edit) {
+pub fn apply(object: &mut Value, (path, index, value): Edit) {
     match (value_at(object, &path), index, value) {
         (Some(Value::Array(list)), Some(index), Value::Array(values)) => {
             let index = index.min(list.len());

@@ -6,7 +6,7 @@ use crate::settings::{Mode, PodTemplates, Settings};
 
 /// What happens with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// The request is rejected.
     Rejects,
     /// There is a warning.
@@ -19,7 +19,7 @@ pub(super) enum Verdict {
 
 /// The verdict about an entry, and how its sentence begins in a pod template: with what would
 /// become of the Pods.
-pub(super) fn verdict(
+pub fn verdict(
     entry: &Entry<'_>,
     settings: &Settings,
     operation: Operation,

@@ -13,7 +13,7 @@ const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 const WINDOWS: &str = "windows";
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spec<'o> {
+pub struct Spec<'o> {
     value: &'o Value,
     host_users: Option<bool>,
     runtime_class: Option<&'o str>,
@@ -26,7 +26,7 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
+    pub fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
         let os = json::member(value, "os")?;
         Ok(Self {
             value,
@@ -41,23 +41,23 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// The value is no list.
-    pub(crate) fn entries(&self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
+    pub fn entries(&self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
         json::list(self.value, list.name())
     }
 
-    pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
+    pub fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
         let volumes = lenient_list(self.value, List::Volumes.name()).iter();
         volumes.filter_map(|volume| lenient_string(volume, "name"))
     }
 
     /// Whether the Pod's containers are always started again, so that its work is never half done.
     /// `Always` is also the default.
-    pub(crate) fn restarts_always(&self) -> bool {
+    pub fn restarts_always(&self) -> bool {
         matches!(self.restart_policy, None | Some("" | "Always"))
     }
 
     /// Whether the Pod asks for Windows: in `spec.os.name` or in its `nodeSelector`.
-    pub(crate) fn asks_for_windows(&self) -> bool {
+    pub fn asks_for_windows(&self) -> bool {
         let selector = self.value.get("nodeSelector");
         let os = |label: &str| lenient_string(selector?, label);
         self.os_name == Some(WINDOWS) || OS_LABELS.map(os).contains(&Some(WINDOWS))
@@ -66,7 +66,7 @@ impl<'o> Spec<'o> {
     /// The field because of which many of the Pod's nodes can't mount image volumes: a user
     /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
     /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
-    pub(crate) fn refuses_image_volumes(&self) -> Option<&'static str> {
+    pub fn refuses_image_volumes(&self) -> Option<&'static str> {
         if self.host_users == Some(false) {
             return Some("hostUsers: false");
         }
@@ -77,7 +77,7 @@ impl<'o> Spec<'o> {
     /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu,
     /// memory or huge pages. These are the only resources that a Pod can have as a whole.
     /// Source: `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
-    pub(crate) fn has_resources(&self) -> bool {
+    pub fn has_resources(&self) -> bool {
         let lists = ["requests", "limits"];
         let lists = lists.map(|key| self.value.get("resources")?.get(key)?.as_object());
         let mut names = lists.into_iter().flatten().flat_map(|list| list.keys());
@@ -90,7 +90,7 @@ impl<'o> Spec<'o> {
 ///
 /// Only this file knows that the image of a volume is one level deeper than that of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum List {
+pub enum List {
     /// `spec.initContainers`
     InitContainers,
     /// `spec.containers`
@@ -103,7 +103,7 @@ pub(crate) enum List {
 
 impl List {
     /// All lists, in their order.
-    pub(crate) const ALL: [Self; 4] = [
+    pub const ALL: [Self; 4] = [
         Self::InitContainers,
         Self::Containers,
         Self::EphemeralContainers,
@@ -111,7 +111,7 @@ impl List {
     ];
 
     /// The list's name in the Pod spec.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::InitContainers => "initContainers",
             Self::Containers => "containers",
@@ -125,7 +125,7 @@ impl List {
     ///
     /// # Errors
     /// The entry is no object.
-    pub(crate) fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
+    pub fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
         match self {
             Self::Volumes => json::member(entry, "image"),
             _ => Ok(Some(entry)),
@@ -133,7 +133,7 @@ impl List {
     }
 
     /// The key of the image in its object.
-    pub(crate) const fn image_key(self) -> &'static str {
+    pub const fn image_key(self) -> &'static str {
         match self {
             Self::Volumes => "reference",
             _ => "image",
@@ -141,7 +141,7 @@ impl List {
     }
 
     /// The key of the pull policy in the same object.
-    pub(crate) const fn policy_key(self) -> &'static str {
+    pub const fn policy_key(self) -> &'static str {
         match self {
             Self::Volumes => "pullPolicy",
             _ => "imagePullPolicy",
@@ -149,7 +149,7 @@ impl List {
     }
 
     /// The path from an entry to the object that has the image, with a dot behind it.
-    pub(crate) const fn source_path(self) -> &'static str {
+    pub const fn source_path(self) -> &'static str {
         match self {
             Self::Volumes => "image.",
             _ => "",
@@ -157,7 +157,7 @@ impl List {
     }
 
     /// A new entry: its name, its image and its pull policy.
-    pub(crate) fn entry(self, name: &str, image: &str, policy: PullPolicy) -> Value {
+    pub fn entry(self, name: &str, image: &str, policy: PullPolicy) -> Value {
         let policy = policy.as_str();
         match self {
             Self::Volumes => {
@@ -169,10 +169,10 @@ impl List {
 }
 
 /// The folder in which this policy mounts check volumes.
-pub(crate) const MOUNT_FOLDER: &str = "/.imagecheck/";
+pub const MOUNT_FOLDER: &str = "/.imagecheck/";
 
 /// The mount of an added check volume.
-pub(crate) fn mount(name: &str) -> Value {
+pub fn mount(name: &str) -> Value {
     let mount = VolumeMount {
         name: name.to_owned(),
         mount_path: [MOUNT_FOLDER, name].concat(),

@@ -23,7 +23,7 @@ const RULE: &str = "missing-check";
 /// Adds the checks of the images that are not covered, or reports the images, as
 /// `imageChecks.onMissing` says. `images` has the positions of the pulls with each image, and gets
 /// those of the added checks.
-pub(super) fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Vec<usize>]) {
+pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Vec<usize>]) {
     let action = pod.settings.image_checks.on_missing;
     if action == OnMissing::Off || !applies(pod) {
         return;

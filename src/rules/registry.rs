@@ -7,7 +7,7 @@ mod pin;
 use std::collections::BTreeMap;
 
 use self::failed::use_failure;
-pub(super) use self::pin::restore;
+pub use self::pin::restore;
 use self::pin::{lower_digests, pin};
 use crate::entry::Entry;
 use crate::image::{PullPolicy, Reference};
@@ -18,7 +18,7 @@ use crate::settings::Lookup;
 
 /// Looks up the images that the settings select, and does what the settings demand. Returns the
 /// failed lookups, sorted by image.
-pub(super) fn look_up<'o>(
+pub fn look_up<'o>(
     pod: &mut Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
     client: &mut dyn Client,

@@ -15,7 +15,7 @@ use crate::request::Operation;
 const RULE: &str = "stale-check";
 
 /// Warns of each check whose image no pull that is no check has, neither as it came in nor now.
-pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     if !pod.has_checks() {
         return;
     }

@@ -14,7 +14,7 @@ use crate::settings::Template;
 ///
 /// # Errors
 /// The sentence that says why none is added.
-pub(super) fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
+pub fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
         pulls.filter(|pull| pull.list == List::InitContainers)

@@ -15,7 +15,7 @@ use crate::settings::Form;
 /// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
 /// user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
-pub(super) const TOO_LARGE: &str =
+pub const TOO_LARGE: &str =
     "none is added, because all missing checks together would be larger than 1 MiB";
 
 /// What all added checks have in common.
@@ -33,7 +33,7 @@ struct Source {
 ///
 /// # Errors
 /// The sentence that says why none is added.
-pub(super) fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
+pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
     if pod.spec.asks_for_windows() {
         return Err("none is added to a Windows Pod".to_owned());
     }

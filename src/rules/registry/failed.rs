@@ -11,7 +11,7 @@ use crate::settings::Action;
 
 /// Does what the settings demand after the lookup of this image failed. Returns the report of the
 /// lookup. It has no sentence if a report of the image has it.
-pub(super) fn use_failure<'o>(
+pub fn use_failure<'o>(
     pod: &mut Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
     image: &Image<'_>,
