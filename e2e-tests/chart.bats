@@ -5,8 +5,7 @@ load lib
 
 # An image for the PolicyServers.
 server_image=registry.test/policy-server:v1
-kubewarden='policies.kubewarden.io/v1/ClusterAdmissionPolicy policies.kubewarden.io/v1/PolicyServer'
-prometheus=monitoring.coreos.com/v1/PrometheusRule
+kubewarden=policies.kubewarden.io/v1
 
 setup_file() {
   "${XTASK%/*}/chart-schema" >"$BATS_FILE_TMPDIR/values.schema.json"
@@ -16,44 +15,33 @@ setup_file() {
 
 setup() {
   chart=$BATS_FILE_TMPDIR/consistent-pull-policy
-  api=
-  : >"$BATS_TEST_TMPDIR/manifests.yaml"
 }
 
-# Whatever a test has rendered, the API server accepts.
-teardown() {
-  [[ -z ${server:-} ]] || kill "$server"
-  empty 'the CRDs refuse' "$(gojq --yaml-input --raw-output --from-file e2e-tests/crds.jq "$BATS_TEST_TMPDIR/manifests.yaml" 2>&1)"
-}
+teardown() { [[ -z ${server:-} ]] || kill "$server"; }
 
 helm() { command "${HELM:-helm}" "$@"; }
 export -f helm
 
-# cluster KIND...: starts an API server with these kinds. `installed` and `put` use it.
+# cluster [GROUP/VERSION...]: starts an API server with these kinds. `installed` and `put` use it.
 cluster() {
-  rm -f "$BATS_TEST_TMPDIR/port"
-  python3 e2e-tests/api-server.py "$BATS_TEST_TMPDIR/port" "$@" 3>&- &
+  [[ -z ${server:-} ]] || kill "$server"
+  objects=$BATS_TEST_TMPDIR/objects
+  rm -rf "$objects" && mkdir "$objects"
+  python3 e2e-tests/api-server.py "$objects" "$@" 3>&- &
   server=$!
-  until [[ -s $BATS_TEST_TMPDIR/port ]]; do
+  until [[ -s $objects/port ]]; do
     kill -0 "$server" || fail 'the API server has ended'
     sleep 0.1
   done
-  api=http://127.0.0.1:$(<"$BATS_TEST_TMPDIR/port")
 }
 
-# put KIND MANIFEST: an object of the cluster, as JSON, without its kind.
-put() {
-  local version=policies.kubewarden.io/v1 path=apis/policies.kubewarden.io/v1
-  [[ $1 != Node ]] || version=v1 path=api/v1
-  jq ". + {apiVersion: \"$version\", kind: \"$1\"}" <<<"$2" | curl --silent --fail --output /dev/null --request PUT --data-binary @- \
-    "$api/$path/$(sed "s/y$/ie/" <<<"${1,,}")s/$(jq --raw-output .metadata.name <<<"$2")"
-}
+# put RESOURCE JSON: an object of the cluster.
+put() { mkdir -p "$objects/$1" && echo "$2" >"$objects/$1/$(jq --raw-output .metadata.name <<<"$2")"; }
 
 # A cluster with Kubewarden and its PolicyServer `default`.
 kubewarden_cluster() {
-  # shellcheck disable=SC2086 # several kinds
-  cluster $kubewarden
-  put PolicyServer "{\"metadata\": {\"name\": \"default\"}, \"spec\": {\"image\": \"$server_image\"}}"
+  cluster "$kubewarden"
+  put policyservers "{\"metadata\": {\"name\": \"default\"}, \"spec\": {\"image\": \"$server_image\"}}"
 }
 
 # objects [FILTER]: the manifests of the input after this filter for each, as JSON, sorted by kind.
@@ -69,15 +57,14 @@ in_file() {
 image() { ! grep --quiet '^kind: PolicyServer$' "examples/$1.yaml" || echo "--set-json=policyServer.image=\"$server_image\""; }
 
 # rendered PRESET [ARGUMENT...]: what the chart renders for a preset without a cluster.
-rendered() (
-  set -o pipefail
+rendered() {
   # shellcheck disable=SC2046 # no flag, or one
-  helm template release "$chart" --namespace kubewarden --set "preset=$1" $(image "$1") "${@:2}" | tee -a "$BATS_TEST_TMPDIR/manifests.yaml"
-)
+  helm template release "$chart" --namespace kubewarden --set "preset=$1" $(image "$1") "${@:2}"
+}
 
 # installed PRESET [ARGUMENT...]: what `helm install` would install in the cluster, as JSON.
 installed() {
-  helm install release "$chart" --namespace kubewarden --kube-apiserver "$api" --dry-run=server --disable-openapi-validation \
+  helm install release "$chart" --namespace kubewarden --kube-apiserver "http://127.0.0.1:$(<"$objects/port")" --dry-run=server --disable-openapi-validation \
     --output json --set "preset=$1" "${@:2}"
 }
 notes() { installed "$@" | jq --raw-output .info.notes; }
@@ -363,10 +350,9 @@ lookup_presets() {
 }
 
 @test "chart and module accept the same settings over every preset" {
-  "${XTASK%/*}/rows" --export "$BATS_TEST_TMPDIR/rows" >/dev/null 2>&1 || :
   {
     # The module never sees an unknown key with `null`, and takes an empty list or object for absent where it asks for something else.
-    jq --compact-output '.settings | objects | select(tojson | test("\"other\":null|:[{][}]|\"(mode|onMissing|onDenied)\":[[]") | not)' "$BATS_TEST_TMPDIR/rows" | sort --unique
+    "${XTASK%/*}/rows" --settings | jq --compact-output 'objects | select(tojson | test("\"other\":null|:[{][}]|\"(mode|onMissing|onDenied)\":[[]") | not)' | sort --unique
     cat <<'CASES'
 {"imageChecks":{"onMissing":"Add","podsWithoutChecks":false,"template":null,"type":"InitContainer"}}
 {"imageChecks":{"onMissing":"Add","podsWithoutChecks":true,"type":"InitContainer"}}
@@ -388,10 +374,9 @@ CASES
 
 # Patterns from the rows, and random ones from pieces that meet in names of images.
 @test "chart and module accept the same patterns" {
-  "${XTASK%/*}/rows" patterns --export "$BATS_TEST_TMPDIR/rows" >/dev/null 2>&1 || :
   row="seed $RANDOM"
   {
-    jq --compact-output '.settings.images, .settings.registry | objects[] | arrays[] | strings | select(. != "")' "$BATS_TEST_TMPDIR/rows" | sort --unique
+    "${XTASK%/*}/rows" patterns --settings | jq --compact-output '.images, .registry | objects[] | arrays[] | strings | select(. != "")' | sort --unique
     python3 -c '
 import json, random, sys
 random.seed(sys.argv[1])
@@ -428,15 +413,11 @@ for _ in range(1500):
   cluster
   refused 'this cluster has no ClusterAdmissionPolicy (policies.kubewarden.io/v1): install Kubewarden first' installed air-gapped
   refused 'install Kubewarden first' rendered air-gapped --api-versions v1/Pod
-  kill "$server"
-  # shellcheck disable=SC2086 # several kinds
-  cluster $kubewarden
+  cluster "$kubewarden"
   refused 'alerts.enabled: this cluster has no PrometheusRule (monitoring.coreos.com/v1)' installed air-gapped --set alerts.enabled=true
   refused "policyServer.image is required where the cluster's PolicyServer" installed always-by-digest
   installed air-gapped >/dev/null
-  kill "$server"
-  # shellcheck disable=SC2086 # several kinds
-  cluster $kubewarden $prometheus
+  cluster "$kubewarden" monitoring.coreos.com/v1
   installed air-gapped --set alerts.enabled=true >/dev/null
 }
 
@@ -445,7 +426,7 @@ for _ in range(1500):
   kubewarden_cluster
   while IFS='|' read -r kubelet runtime system can; do
     row="$kubelet $runtime $system"
-    put Node "{\"metadata\": {\"name\": \"n\"}, \"status\": {\"nodeInfo\": {\"kubeletVersion\": \"$kubelet\",
+    put nodes "{\"metadata\": {\"name\": \"n\"}, \"status\": {\"nodeInfo\": {\"kubeletVersion\": \"$kubelet\",
       \"containerRuntimeVersion\": \"$runtime\", \"operatingSystem\": \"$system\"}}}"
     installed air-gapped >/dev/null
     for mode in checkNodes=false settings.mode=Warn settings.imageChecks.onMissing=Warn; do installed jobs --set "$mode" >/dev/null; done
@@ -473,7 +454,7 @@ ROWS
 @test "a policy leaves the mode monitor only if the values say so" {
   kubewarden_cluster
   there() { # <preset> <mode>
-    put ClusterAdmissionPolicy "{\"metadata\": {\"name\": \"consistent-pull-policy-$1\", \"labels\": {\"app.kubernetes.io/managed-by\": \"Helm\"},
+    put clusteradmissionpolicies "{\"metadata\": {\"name\": \"consistent-pull-policy-$1\", \"labels\": {\"app.kubernetes.io/managed-by\": \"Helm\"},
       \"annotations\": {\"meta.helm.sh/release-name\": \"release\", \"meta.helm.sh/release-namespace\": \"kubewarden\"}}, \"spec\": {\"mode\": \"$2\"}}"
   }
   there air-gapped monitor
@@ -488,7 +469,7 @@ ROWS
 @test "presets that can't be combined are refused, whoever made the other one" {
   kubewarden_cluster
   there() { # <preset> <filter>
-    put ClusterAdmissionPolicy "$(gojq --yaml-input --compact-output "select(.kind == \"ClusterAdmissionPolicy\") | ${2:-.}" "examples/$1.yaml")"
+    put clusteradmissionpolicies "$(gojq --yaml-input --compact-output "select(.kind == \"ClusterAdmissionPolicy\") | ${2:-.}" "examples/$1.yaml")"
   }
   local own='.metadata.annotations = {"meta.helm.sh/release-name": "release", "meta.helm.sh/release-namespace": "kubewarden"}'
   # From now on it is a policy of this release.
@@ -513,7 +494,7 @@ ROWS
   there "$installed" "${own/: \"release\"/: \"other\"}"
   refused "of the release other in the namespace kubewarden): " installed "$preset"
   gone "$installed"
-  put ClusterAdmissionPolicy "{\"metadata\": {\"name\": \"mine\", \"labels\": {\"consistent-pull-policy/preset\": \"$installed\"}}}"
+  put clusteradmissionpolicies "{\"metadata\": {\"name\": \"mine\", \"labels\": {\"consistent-pull-policy/preset\": \"$installed\"}}}"
   refused "(the policy mine, which kubectl" installed "$preset"
 }
 
@@ -551,7 +532,7 @@ helm uninstall release --namespace kubewarden" \
   same 'commands of an audit' "kubectl wait --timeout=180s --for=condition=PolicyUniquelyReachable clusteradmissionpolicy/consistent-pull-policy-audit
 kubectl logs --namespace kubewarden --selector kubewarden/policy-server=default --prefix --tail=-1
 helm uninstall release --namespace kubewarden" "$(commands "$(notes audit)")"
-  put Node '{"metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.0", "containerRuntimeVersion": "containerd://2.2.0"}}}'
+  put nodes '{"metadata": {"name": "n"}, "status": {"nodeInfo": {"kubeletVersion": "v1.36.0", "containerRuntimeVersion": "containerd://2.2.0"}}}'
   empty 'a command about nodes that Helm has seen' "$(notes jobs | grep 'get nodes')"
   # Every preset but the audit has an object.
   for row in $(presets); do
