@@ -20,5 +20,6 @@ test("after a trap, the next call gets a fresh instance", () => {
   });
   const guest = new Guest(policy);
   expect(() => call(guest, "validate_settings")).toThrow("unreachable");
+  vi.restoreAllMocks();
   expect(call(guest, "validate_settings")).toContain('"valid":true');
 });
