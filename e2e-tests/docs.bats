@@ -17,8 +17,8 @@ block() {
   page=docs/try.md start='^## With kwctl'
   mkdir "$BATS_TEST_TMPDIR/examples"
   block "$page" "$start" yaml >"$BATS_TEST_TMPDIR/pod.yaml"
-  sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/agent-stack-k8s.yaml \
-    >"$BATS_TEST_TMPDIR/examples/agent-stack-k8s.yaml"
+  sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/jobs.yaml \
+    >"$BATS_TEST_TMPDIR/examples/jobs.yaml"
   commands=$(block "$page" "$start" console) output=$(block "$page" "$start" text)
   cd "$BATS_TEST_TMPDIR"
   kwctl() { command "$KWCTL" "$@"; }
