@@ -141,7 +141,8 @@ air-gapped|policyServer.create=false,policyServer.name=shared|.spec.policyServer
 air-gapped|policyServer.create=true,policyServer.image=x|.spec.policyServer = "air-gapped"
 always-by-digest|policyServer.name=other,fullnameOverride=ci.pull-policy|.spec.policyServer = "other" | .metadata = {name: "ci.pull-policy", labels: {"consistent-pull-policy/preset": "always-by-digest"}}
 always-by-digest|fullnameOverride=second|.metadata = {name: "second", labels: {"consistent-pull-policy/preset": "always-by-digest"}} | .spec.policyServer = "second"
-agent-stack-k8s|settings.mode=Warn|.spec.settings.mode = "Warn" | .spec.mutating = false
+agent-stack-k8s|settings.mode=Warn|.spec.settings.mode = "Warn"
+agent-stack-k8s|settings.mode=Reject|.spec.settings.mode = "Reject" | .spec.mutating = false
 agent-stack-k8s|settings.mode=null|del(.spec.settings.mode)
 audit|settings.registry.lookup=Verify,settings.registry.images={*},policyServer.name=audit|.spec.settings.registry = {lookup: "Verify", images: ["*"]} \
 | .spec += {policyServer: "audit", timeoutEvalSeconds: 10}
@@ -437,18 +438,19 @@ ROWS
     --api-versions policies.kubewarden.io/v1/ClusterAdmissionPolicy
 }
 
-@test "a policy leaves the mode monitor only if the values say so" {
+@test "a policy leaves the mode monitor only if the values say so, and keeps its kind of webhook" {
   kubewarden_cluster
-  there() { # <preset> <mode>
+  there() { # <preset> <mode> <mutating>
     put clusteradmissionpolicies "{\"metadata\": {\"name\": \"consistent-pull-policy-$1\", \"labels\": {\"app.kubernetes.io/managed-by\": \"Helm\"},
-      \"annotations\": {\"meta.helm.sh/release-name\": \"release\", \"meta.helm.sh/release-namespace\": \"kubewarden\"}}, \"spec\": {\"mode\": \"$2\"}}"
+      \"annotations\": {\"meta.helm.sh/release-name\": \"release\", \"meta.helm.sh/release-namespace\": \"kubewarden\"}}, \"spec\": {\"mode\": \"$2\", \"mutating\": $3}}"
   }
-  there air-gapped monitor
+  there air-gapped monitor true
   refused 'write mode=monitor to stay in it, or mode=protect to turn the policy on' installed air-gapped
   for row in mode=monitor mode=protect fullnameOverride=other; do installed air-gapped --set "$row" >/dev/null; done
-  there air-gapped protect
-  installed air-gapped >/dev/null
-  there audit monitor
+  there air-gapped protect true
+  for mode in Fix Warn; do installed air-gapped --set "settings.mode=$mode" >/dev/null; done
+  refused 'Kubewarden keeps the old one: uninstall the release first' installed air-gapped --set settings.mode=Reject
+  there audit monitor false
   installed audit >/dev/null
 }
 

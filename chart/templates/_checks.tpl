@@ -20,6 +20,9 @@ spec.rules: the audit scanner reads only the kinds of the preset: don't set them
   {{- if and .isMonitored (ne .policy.spec.mode "monitor") (ne .values.mode "protect") }}
 mode: the policy {{ .policy.metadata.name }} is in the mode monitor, and Kubewarden allows no way back to it: write mode=monitor to stay in it, or mode=protect to turn the policy on
   {{- end }}
+  {{- if .changesWebhook }}
+settings.mode: a change to or from Reject, or of the rules for Pods, needs another kind of webhook, and Kubewarden keeps the old one: uninstall the release first
+  {{- end }}
 {{- end }}
 
 {{/* Settings that the preset has no time-outs, rules or server for. */}}

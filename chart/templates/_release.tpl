@@ -130,11 +130,15 @@
     {{- $_ := set $spec "timeoutSeconds" ($spec.timeoutSeconds | default 10) }}
     {{- $_ := set $spec "timeoutEvalSeconds" ($spec.timeoutEvalSeconds | default $spec.timeoutSeconds) }}
   {{- end }}
-  {{- $_ := set . "isMonitored" (eq "monitor" (dig "spec" "mode" "" (lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" .policy.metadata.name))) }}
+  {{- $there := lookup "policies.kubewarden.io/v1" "ClusterAdmissionPolicy" "" .policy.metadata.name }}
+  {{- $_ := set . "isMonitored" (eq "monitor" (dig "spec" "mode" "" $there)) }}
   {{- $selectsPods := include "consistent-pull-policy.podRules" $spec | fromYamlArray | empty | not }}
-  {{- $_ := set $spec "mutating" (and $selectsPods (eq ($spec.settings.mode | default "Fix") "Fix")) }}
+  {{- $mode := $spec.settings.mode | default "Fix" }}
+  {{- $_ := set $spec "mutating" (and $selectsPods (ne $mode "Reject")) }}
+  {{- $_ := set . "fixes" (and $selectsPods (eq $mode "Fix")) }}
+  {{- $_ := set . "changesWebhook" (ne $spec.mutating (dig "spec" "mutating" $spec.mutating $there)) }}
   {{- $imageChecks := $spec.settings.imageChecks | default dict }}
-  {{- $_ := set . "addsVolumes" (and $spec.mutating (eq (toString $imageChecks.onMissing) "Add") (eq (toString $imageChecks.type) "ImageVolume")) }}
+  {{- $_ := set . "addsVolumes" (and .fixes (eq (toString $imageChecks.onMissing) "Add") (eq (toString $imageChecks.type) "ImageVolume")) }}
   {{- $_ := set . "nodes" (and .addsVolumes $values.checkNodes | ternary (lookup "v1" "Node" "" "").items list | default list) }}
   {{- $_ := set . "hasSeenNodes" (gt (len .nodes) 0) }}
 
