@@ -18,13 +18,3 @@ teardown_file() { remove_presets; }
   create elsewhere "app main never-seen:v1 Always"
   comes elsewhere 'waits_for_image("main")'
 }
-
-@test "the policy server is down: a Pod is created as it is written" {
-  needs STOP_POLICY_SERVER START_POLICY_SERVER
-  image app:v1
-  $STOP_POLICY_SERVER 3>&-
-  create pod "app main app:v1 Always"
-  $START_POLICY_SERVER 3>&-
-  is pod 'pulls("main") == "Always"'
-  comes pod 'running("main")'
-}

@@ -14,16 +14,6 @@ warm_up() {
   for name; do comes "before-${name%:*}" 'running("main")'; done
 }
 
-@test "the registry has the tag: Always stays, and the Pod starts from the registry's image" {
-  needs POLICY_SERVER
-  apply always-if-available
-  warm_up app:v1
-  image app:v1 # moves the tag
-  create pod "app main app:v1 Always"
-  comes pod 'running("main")'
-  is pod 'pulls("main") == "Always" and (status("main").imageID | endswith("'"$(digest app:v1)"'"))'
-}
-
 @test "the registry refuses, or has lost the tag: a new Pod starts from the node's copy, and elsewhere it waits" {
   needs POLICY_SERVER
   apply always-if-available
@@ -52,17 +42,4 @@ warm_up() {
   is frozen 'pulls("main") == "Always"'
   rm "$RUN/frozen"
   comes frozen 'running("main")'
-}
-
-@test "a Pod from before the outage that starts again: it waits, because its Always is stored" {
-  needs POLICY_SERVER
-  apply always-if-available
-  warm_up app:v1
-  create pod "app stop app:v1 Always" '.spec.restartPolicy = "Always"'
-  comes pod 'running("stop")'
-  touch "$RUN/stopped"
-  resume pod
-  comes pod 'waits_for_image("stop")'
-  rm "$RUN/stopped"
-  comes pod 'status("stop").restartCount > 0'
 }

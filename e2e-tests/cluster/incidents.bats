@@ -25,14 +25,6 @@ held_up() {
 
 repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
 
-@test "two init containers, and the image of the second one is missing: nothing begins" {
-  apply jobs
-  image app:v1
-  create pod "init first app:v1 IfNotPresent, init second gone:v1 IfNotPresent, app main app:v1 IfNotPresent" "$job"
-  comes pod 'waits_for_image("first") and nothing_started'
-  is pod 'status("first").state.waiting.message | contains("/gone:v1")'
-}
-
 @test "a Pod that runs forever gets no volumes: a container restarts while the registry of another one is unreachable" {
   local policy places="app one app:v1 IfNotPresent, app two other:v1 Always"
   needs NODE_CTR
@@ -82,23 +74,6 @@ repaired='(.metadata.annotations // {} | has("consistent-pull-policy/changes"))'
   held_up pod app:v1
 }
 
-@test "the registry stops between check and container: it starts, unless its image was removed from the node" {
-  local pod places="init copy-agent agent:v1 Always, init stop agent:v1 IfNotPresent, app main"
-  needs NODE_CTR
-  apply agent-stack-k8s
-  image agent:v1 app:v1 other:v1
-  create kept "$places app:v1 Always"
-  create removed "$places other:v1 Always"
-  for pod in kept removed; do comes "$pod" 'ended("imagecheck-0") and running("stop")'; done
-  $NODE_CTR images remove "registry.test/$NS/other:v1"
-  touch "$RUN/stopped"
-  for pod in kept removed; do resume "$pod"; done
-  comes kept 'running("main")'
-  comes removed 'waits_for_image("main")'
-  rm "$RUN/stopped"
-  comes removed 'running("main")'
-}
-
 ten_repaired_pods() {
   kube get pods --output json | jq --exit-status "[.items[] | select($repaired)] | length == 10"
 }
@@ -113,60 +88,4 @@ ten_repaired_pods() {
   $START_POLICY_SERVER 3>&-
   eventually ten_repaired_pods
   echo "# after $((SECONDS - start)) s" >&3
-}
-
-# client NUMBER: creates Pods that no scheduler sees, until the file "enough" exists, and prints the API server's codes.
-client() {
-  local pod i=0
-  pod=$(manifest NAME "init imagecheck-0 app:v1 IfNotPresent, app main app:v1 Always" '.spec.schedulerName = "none"')
-  until [[ -e $BATS_TEST_TMPDIR/enough ]]; do
-    curl --silent --output /dev/null --write-out '%{http_code}\n' --header 'Content-Type: application/json' \
-      --data "${pod//NAME/pod-$1-$((i++))}" "http://127.0.0.1:$((PORT + 2))/api/v1/namespaces/$NS/pods"
-    sleep 0.2
-  done
-}
-
-@test "the policy server is killed six times while four clients create Pods: some are refused, none is stored unrepaired" {
-  local codes stored unrepaired clients=()
-  needs STOP_POLICY_SERVER START_POLICY_SERVER
-  proxy
-  apply agent-stack-k8s
-  for i in {1..4}; do
-    client "$i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
-    clients+=("$!")
-  done
-  for i in {1..6}; do
-    sleep 2
-    $STOP_POLICY_SERVER 3>&-
-    $START_POLICY_SERVER 3>&-
-  done
-  touch "$BATS_TEST_TMPDIR/enough"
-  wait "${clients[@]}"
-  kill "$proxy"
-  codes=$(sort "$BATS_TEST_TMPDIR"/[1-4] | uniq --count | xargs)
-  read -r stored unrepaired < <(kube get pods --output json |
-    jq --raw-output "[.items[] | $repaired] | \"\(length) \(map(select(not)) | length)\"")
-  echo "# answers: $codes; $stored Pods stored, $unrepaired unrepaired" >&3
-  [[ $codes == "$stored 201 "* && $unrepaired == 0 ]]
-}
-
-@test "the guard beside webhooks: it warns of an image that one of them has uncovered, and denies an invalid one" {
-  local hook expected
-  apply jobs,jobs-guard
-  while read -r hook expected; do
-    webhook zz-other "$WEBHOOKS/$hook"
-    create "${hook%%/*}" "app one app:v1 Always, app two app:v1 IfNotPresent" "$job" || [[ $expected == denied ]]
-    if [[ -n $expected ]]; then
-      grep "$expected" <<<"$output"
-    else
-      not grep 'but no image check\|denied' <<<"$output"
-    fi
-    unregister "cluster-tests=$NS"
-  done <<'HOOKS'
-mesh/docker.io/istio/proxyv2:1
-pin but no image check
-old-types but no image check
-broken-mesh/INVALID denied
-HOOKS
-  is old-types 'pulls("one") == "Always"' # A volume that can be lost lowers no container.
 }

@@ -169,14 +169,3 @@ failed() {
   done
   is other 'running("one") and waits_for_image("two")'
 }
-
-@test "a Job with a deadline of its own, ends: also that of a CronJob" {
-  needs POLICY_SERVER
-  image app:v1
-  cron_job "app one app:v1 IfNotPresent, app two gone:v1 IfNotPresent" | jq '.spec.jobTemplate.spec.activeDeadlineSeconds = 10' |
-    kube apply --filename -
-  kube create job job --from cronjob/nightly
-  eventually eval '[[ -n $(of_job job) ]]'
-  comes "$(of_job job)" '(waits_for_image("one") or waits_for_image("two")) and nothing_runs'
-  eventually failed job DeadlineExceeded
-}

@@ -55,13 +55,6 @@ eventually() {
   done
 }
 
-# proxy: makes the API server answer at this machine's port PORT + 2, until `kill "$proxy"`.
-proxy() {
-  kubectl proxy --port "$((PORT + 2))" >/dev/null 3>&- &
-  proxy=$!
-  eventually curl --silent --fail "http://127.0.0.1:$((PORT + 2))/version"
-}
-
 # ---- images ---------------------------------------------------------------------------------
 
 # The address of an image of this test in the registry. docker.io/library/NAME and registry.example.com/NAME keep their paths.

@@ -15,7 +15,7 @@ labelled() {
 }
 
 # The controllers' Pods, by the names of their files in test_data/pods; and a Job of agent-stack-k8s, which was captured.
-controllers=(actions-job actions-runner argo-workflow gitlab-runner jenkins-agent tekton-taskrun)
+controllers=(actions-job actions-runner argo-workflow gitlab-runner jenkins-agent kubeflow-pipelines spark-driver tekton-taskrun volcano-worker)
 
 # of_controller NAME IMAGE: the controller's object, where the last app container has this image, and all others have app:v1.
 of_controller() {
@@ -60,16 +60,10 @@ waits_in() {
     any(.items[] | select(.metadata.ownerReferences[0].name // "" | startswith($owner)); waits_for_image("main"))'
 }
 
-@test "a Job and a CronJob are refused; the Pods of a Deployment and of a Job whose tag goes later are created, and wait" {
-  local wrong="app main gone:v1 Always"
+@test "the Pods of a Deployment, and of a Job whose tag goes later, are created, and wait" {
   labelled
-  image app:v1 late:v1
-  workload Job wrong "$wrong" >"$BATS_TEST_TMPDIR/job.json"
-  refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
-  jq '{apiVersion, kind: "CronJob", metadata: {name: "nightly"}, spec: {schedule: "0 0 1 1 *", jobTemplate: {spec}}}' \
-    "$BATS_TEST_TMPDIR/job.json" >"$BATS_TEST_TMPDIR/cronjob.json"
-  refused kube create --filename "$BATS_TEST_TMPDIR/cronjob.json"
-  workload Deployment deployment "$wrong" | kube create --filename -
+  image late:v1
+  workload Deployment deployment "app main gone:v1 Always" | kube create --filename -
   eventually waits_in deployment
 
   workload Job late "app main late:v1 Always" | jq '.spec.suspend = true' | kube create --filename -
@@ -77,29 +71,4 @@ waits_in() {
   sleep 61 # The policy server forgets the digest.
   kube patch job late --patch '{"spec": {"suspend": false}}'
   eventually waits_in late
-}
-
-@test "the registry is unreachable, or the policy server is down: both are created" {
-  local name
-  labelled
-  touch "$RUN/stopped"
-  create unreachable "app main never-asked:v1 IfNotPresent"
-  workload Job unreachable "app main never-asked:v1 IfNotPresent" | kube create --filename -
-  rm "$RUN/stopped"
-  needs STOP_POLICY_SERVER START_POLICY_SERVER
-  $STOP_POLICY_SERVER 3>&-
-  create unexamined "app main gone:v1 IfNotPresent"
-  workload Job unexamined "app main gone:v1 IfNotPresent" | kube create --filename -
-  $START_POLICY_SERVER 3>&-
-}
-
-@test "beside jobs: a missing tag is refused, and a Job's Pod gets its checks and digests once" {
-  labelled
-  apply_preset jobs
-  image app:v1 other:v1
-  workload Job wrong "app main gone:v1 Always" >"$BATS_TEST_TMPDIR/job.json"
-  refused kube create --filename "$BATS_TEST_TMPDIR/job.json"
-  create job "app one app:v1 Always, app two other:v1 IfNotPresent" "$job | $ends"
-  comes job '.status.phase == "Succeeded"'
-  is job '(pulls("one") == "IfNotPresent") and ([places[] | select(.image.reference?)] | length == 2)'
 }

@@ -54,18 +54,6 @@ starts_from() {
   done
 }
 
-@test "the policy server is down: a Pod is created as it is written" {
-  needs STOP_POLICY_SERVER START_POLICY_SERVER
-  use_address
-  apply always-by-digest-pin
-  image app:v1
-  $STOP_POLICY_SERVER 3>&-
-  create pod "app main app:v1 Always"
-  $START_POLICY_SERVER 3>&-
-  is pod 'pulls("main") == "Always"'
-  comes pod 'running("main")'
-}
-
 # Velero's data movers take the image of node-agent with Never, and trivy-operator's file system scan that of a workload.
 @test "a Pod with Never that uses another Pod's tag: it fails beside a pinned Pod, and starts where skipImages has the image" {
   needs POLICY_SERVER

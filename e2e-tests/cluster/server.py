@@ -51,16 +51,9 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(body)["request"]
         if self.path.startswith("/takes-effect"):
             return self.review({"uid": request["uid"], "allowed": False, "status": {"message": "it takes effect"}})
-        hook, _, image = self.path[1:].partition("?")[0].partition("/")
-        if "mesh" in hook:  # adds a container with this image
-            patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
-        elif hook == "pin":  # adds a digest to the containers' images
-            images = [container["image"] + "@sha256:" + "0" * 64 for container in request["object"]["spec"]["containers"]]
-            patch = [{"op": "replace", "path": f"/spec/containers/{i}/image", "value": images[i]} for i in range(len(images))]
-        else:  # drops volumes[].image, as a webhook that writes a Pod with types that don't know this field
-            volumes = enumerate(request["object"]["spec"].get("volumes", []))
-            paths = [f"/spec/volumes/{index}/image" for index, volume in volumes if "image" in volume]
-            patch = [{"op": "remove", "path": path} for path in paths]
+        # /mesh/IMAGE adds a container with this image.
+        image = self.path.removeprefix("/mesh/").partition("?")[0]
+        patch = [{"op": "add", "path": "/spec/containers/-", "value": {"name": "proxy", "image": image}}]
         patch = base64.b64encode(json.dumps(patch).encode()).decode()
         self.review({"uid": request["uid"], "allowed": True, "patchType": "JSONPatch", "patch": patch})
 

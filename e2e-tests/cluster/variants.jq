@@ -3,13 +3,9 @@
 def variants:
   def variant($preset; $suffix; change):
     select(.metadata.name == "consistent-pull-policy-" + $preset) | .metadata.name += "-" + $suffix | .spec |= change;
-  # What guard.enabled makes.
-  def guard:
-    .mutating = false | del(.policyServer) | .rules |= map(select(.apiGroups == [""]))
-    | .settings |= (.mode = "Reject" | .podTemplates = "Off" | .imageChecks.onMissing = "Warn" | del(.registry));
   .,
-  variant("jobs"; "guard"; guard),
-  variant("multi-tenant"; "guard"; guard),
+  # What guard.enabled makes.
+  variant("multi-tenant"; "guard"; .mutating = false | .settings.mode = "Reject"),
   variant("jobs"; "init-containers"; .settings |= (.registry.lookup = "Off" | .imageChecks += {
     type: "InitContainer", insertAfter: ["copy-tools"],
     template: {command: ["/tools/busybox", "true"], volumeMounts: [{name: "tools", mountPath: "/tools", readOnly: true}]}})),
