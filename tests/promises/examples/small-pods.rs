@@ -41,7 +41,7 @@ fn try_pods(family: Family, first: usize, every: usize, counts: &Counts) {
                 }
             }
         }
-        if !choices.next() {
+        if !choices.advance() {
             return;
         }
     }

@@ -95,7 +95,7 @@ impl Generator {
         }
         for _ in 0..random.usize(..=CHANGES).min(changes) {
             match random.u8(..8) {
-                0 => self.fail(&mut case, random),
+                0 => fail(&mut case, random),
                 1 | 2 => {
                     let mut settings = case.settings.clone();
                     self.change(&mut settings, random, any_shape);
@@ -171,20 +171,20 @@ impl Generator {
             _ => {}
         }
     }
+}
 
-    /// Lets the registry of one of the images answer in another way.
-    fn fail(&self, case: &mut Case, random: &mut Rng) {
-        let mut images = Vec::new();
-        each(&case.request["object"], "", "", &mut |kind, _, value| {
-            let is_image = ["text image", "text reference"].contains(&&*kind);
-            images.extend(is_image.then(|| shared_name(text(value))).flatten());
-        });
-        if let Some(image) = random.choice(images) {
-            let failure = random.choice(Failure::ALL).map(Err);
-            let answer = failure.filter(|_| random.u8(..8) > 0);
-            let answer = answer.unwrap_or_else(|| Ok("sha256:123".to_owned()));
-            case.answers.0.insert(image, answer);
-        }
+/// Lets the registry of one of the images answer in another way.
+fn fail(case: &mut Case, random: &mut Rng) {
+    let mut images = Vec::new();
+    each(&case.request["object"], "", "", &mut |kind, _, value| {
+        let is_image = ["text image", "text reference"].contains(&&*kind);
+        images.extend(is_image.then(|| shared_name(text(value))).flatten());
+    });
+    if let Some(image) = random.choice(images) {
+        let failure = random.choice(Failure::ALL).map(Err);
+        let answer = failure.filter(|_| random.u8(..8) > 0);
+        let answer = answer.unwrap_or_else(|| Ok("sha256:123".to_owned()));
+        case.answers.0.insert(image, answer);
     }
 }
 
@@ -246,9 +246,9 @@ pub fn shrink(mut case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
                 match root.pointer_mut(parent) {
                     Some(Value::Array(list)) => drop(list.remove(key.parse().unwrap_or(0))),
                     Some(Value::Object(members)) => drop(members.remove(&key.replace("~1", "/"))),
-                    _ => continue,
+                    _ => {}
                 }
-                if fails(&smaller) {
+                if smaller != case && fails(&smaller) {
                     (case, is_smaller) = (smaller, true);
                 }
             }

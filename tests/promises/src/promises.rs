@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use crate::generate::Case;
-use crate::json::{elements, put, text};
+use crate::json::{put, text};
 use crate::policy::{Observed, Policy, accepts_settings, observe};
 use crate::settings::Settings;
 use crate::words::Pod;
@@ -226,7 +226,8 @@ impl Story<'_> {
 }
 
 fn is_pod(request: &Value) -> bool {
-    request["kind"]["group"] == "" && request["kind"]["kind"] == "Pod"
+    let kind = &request["kind"];
+    text(&kind["group"]).is_empty() && kind["kind"] == "Pod"
 }
 
 /// The Pod spec of an object: a Pod's own, or that of its template.
@@ -239,9 +240,4 @@ fn spec(object: &Value) -> &Value {
     ];
     let mut specs = paths.iter().filter_map(|path| object.pointer(path));
     specs.next().unwrap_or(&Value::Null)
-}
-
-/// Whether an entry of a Pod spec's list is there under a name.
-fn has_name(spec: &Value, list: &str, name: &Value) -> bool {
-    elements(spec, list).iter().any(|one| one["name"] == *name)
 }

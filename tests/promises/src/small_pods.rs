@@ -82,7 +82,7 @@ pub fn settings(pod: &Value) -> Vec<Value> {
     all
 }
 
-/// Makes choices: `choose(3)` is 0, 1 or 2. After [`Choices::next`], it makes others.
+/// Makes choices: `choose(3)` is 0, 1 or 2. After [`Choices::advance`], it makes others.
 #[derive(Debug, Default)]
 pub struct Choices {
     /// Each choice, and the number of possibilities.
@@ -101,7 +101,7 @@ impl Choices {
     }
 
     /// Goes on to the next list of choices. False if all have been made.
-    pub fn next(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         self.position = 0;
         while let Some((choice, count)) = self.made.pop() {
             if choice + 1 < count {
@@ -151,7 +151,7 @@ pub fn small_pod(family: Family, choose: &mut dyn FnMut(usize) -> usize) -> Valu
         lists[1].push(container);
     }
     let mut volumes = vec![json!({"name": "check", "emptyDir": {}})];
-    let mounting: u32 = lists.iter().map(|list| list.len() as u32).sum();
+    let mounting = lists[0].len() + lists[1].len();
     let (count, mut code) = ((2 * count) << mounting, 0);
     for index in 0..choose(family.volumes + 1) {
         code += choose(count - code);

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::answer::LIST_BYTES;
-use super::{Kept, OfRepair, Repaired, has_name, hold};
+use super::{Kept, OfRepair, Repaired, hold};
 use crate::image::{PullPolicy, on_node};
-use crate::json::{CONTAINER_LISTS, all_of, elements, elements_mut, entries_in, text};
+use crate::json::{CONTAINER_LISTS, all_of, elements, elements_mut, entries_in, has_name, text};
 use crate::words::Place;
 
 pub(super) const PROMISES: [OfRepair; 4] = [
@@ -217,9 +217,10 @@ fn policies_hold(repaired: &Repaired) -> Kept {
         let is_always = place.pull_policy == PullPolicy::Always;
         let is_valid = !repaired.new.is_invalid(place);
         is_valid
-            && match settings.matches("images.requireAlways", place.image) {
-                true => is_always,
-                false => !is_always || !settings.matches("images.forbidAlways", place.image),
+            && if settings.matches("images.requireAlways", place.image) {
+                is_always
+            } else {
+                !is_always || !settings.matches("images.forbidAlways", place.image)
             }
     };
     let places = repaired.new.places.iter().filter(|place| !place.is_exempt);
