@@ -181,22 +181,6 @@ pub(crate) fn whole_digests(text: &str) -> String {
     whole
 }
 
-/// Abbreviates each digest that [`whole_digests`] can write out.
-pub(crate) fn short_digests(text: &str) -> String {
-    const START: &str = "sha256:";
-    let mut parts = text.split(START);
-    let mut short = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        short += START;
-        let (digest, rest) = part.split_at_checked(64).unwrap_or(("", part));
-        match digest.get(..1).filter(|digit| digit.repeat(64) == digest) {
-            Some(digit) => short.extend([digit, "…", rest]),
-            None => short += part,
-        }
-    }
-    short
-}
-
 /// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an
 /// element, or its index.
 pub(crate) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {

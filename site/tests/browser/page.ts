@@ -2,12 +2,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import {
   test as base,
-  type Browser,
   type ConsoleMessage,
   expect,
   type Locator,
   type Page,
-  type WorkerInfo,
 } from "@playwright/test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -115,17 +113,6 @@ type Fixtures = {
 type WorkerFixtures = {
   /** A tab for all tests of a worker, because a new one for each test takes longer than the test. */
   tab: Page;
-  /** Another tab. It is loaded once, for tests that only call `window.consistentPullPolicy`. */
-  scripted: Page;
-};
-
-const tab = async (browser: Browser, { project }: WorkerInfo) => {
-  const { baseURL, locale } = project.use;
-  const context = await browser.newContext({
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(locale === undefined ? {} : { locale }),
-  });
-  return context.newPage();
 };
 
 /** Collects the errors and warnings of a page. The returned function ends this, and returns them. */
@@ -147,20 +134,13 @@ function watch(page: Page) {
 export const test = base.extend<Fixtures, WorkerFixtures>({
   tab: [
     async ({ browser }, use, info) => {
-      const page = await tab(browser, info);
-      await use(page);
-      await page.context().close();
-    },
-    { scope: "worker" },
-  ],
-  scripted: [
-    async ({ browser }, use, info) => {
-      const page = await tab(browser, info);
-      const stopWatching = watch(page);
-      await new Playground(page).open();
-      await use(page);
-      expect(stopWatching()).toEqual([]);
-      await page.context().close();
+      const { baseURL, locale } = info.project.use;
+      const context = await browser.newContext({
+        ...(baseURL === undefined ? {} : { baseURL }),
+        ...(locale === undefined ? {} : { locale }),
+      });
+      await use(await context.newPage());
+      await context.close();
     },
     { scope: "worker" },
   ],
