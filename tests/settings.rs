@@ -28,8 +28,8 @@ fn settings() -> Vec<(String, Value)> {
     settings
 }
 
-/// Settings with one value.
-fn with(path: &str, value: Value) -> Value {
+/// Settings with one value, a text.
+fn with(path: &str, value: &str) -> Value {
     match path.split_once('.') {
         Some((section, key)) => json!({section: {key: value}}),
         None => json!({path: value}),
@@ -89,7 +89,7 @@ fn the_form_has_a_question_for_every_setting() {
             "{path}"
         );
         // The message has the wrong value, and then each right one.
-        let wrong = settings_problems(&with(&path, json!("?")).to_string()).unwrap_or_default();
+        let wrong = settings_problems(&with(&path, "?").to_string()).unwrap_or_default();
         let words = wrong.split('`').skip(1).step_by(2);
         let right: BTreeSet<&str> = words
             .filter(|word| wrong.contains("unknown variant") && *word != "?")

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use consistent_pull_policy::settings::Settings;
 use fastrand::Rng;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::answers::{Answers, Failure};
 use crate::corpus::create_request;
@@ -225,32 +225,28 @@ pub fn shrink(mut case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
     let mut is_smaller = true;
     while is_smaller {
         is_smaller = false;
-        for part in ["request", "settings"] {
-            let mut pointers = Vec::new();
-            let root = if part == "request" {
-                &case.request
-            } else {
-                &case.settings
+        let mut pointers = Vec::new();
+        let whole = json!([case.request, case.settings]);
+        each(&whole, "", "", &mut |_, pointer, _| {
+            pointers.push(pointer.to_owned());
+        });
+        for pointer in pointers.iter().rev() {
+            let mut whole = json!([case.request, case.settings]);
+            let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+            match whole.pointer_mut(parent) {
+                Some(Value::Array(list)) if !parent.is_empty() => {
+                    drop(list.remove(key.parse().unwrap_or(0)));
+                }
+                Some(Value::Object(members)) => drop(members.remove(&key.replace("~1", "/"))),
+                _ => continue,
+            }
+            let smaller = Case {
+                request: whole[0].take(),
+                settings: whole[1].take(),
+                answers: case.answers.clone(),
             };
-            each(root, "", "", &mut |_, pointer, _| {
-                pointers.push(pointer.to_owned())
-            });
-            for pointer in pointers.iter().rev() {
-                let mut smaller = case.clone();
-                let root = if part == "request" {
-                    &mut smaller.request
-                } else {
-                    &mut smaller.settings
-                };
-                let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
-                match root.pointer_mut(parent) {
-                    Some(Value::Array(list)) => drop(list.remove(key.parse().unwrap_or(0))),
-                    Some(Value::Object(members)) => drop(members.remove(&key.replace("~1", "/"))),
-                    _ => {}
-                }
-                if smaller != case && fails(&smaller) {
-                    (case, is_smaller) = (smaller, true);
-                }
+            if smaller != case && fails(&smaller) {
+                (case, is_smaller) = (smaller, true);
             }
         }
     }
