@@ -107,14 +107,6 @@ impl Row {
     pub fn reviews(&self) -> Vec<&str> {
         lines(&self.given["review"])
     }
-
-    /// The sentences that this row quotes whole.
-    #[must_use]
-    pub fn quotes(&self) -> Vec<&str> {
-        let keys = ["rejected", "warned", "annotated", "invalid"].iter();
-        let lines = keys.flat_map(|key| lines(&self.given[key]));
-        lines.filter(|line| !is_short(line)).collect()
-    }
 }
 
 /// The rows of all files.
