@@ -40,23 +40,6 @@ fn the_crate_keeps_its_promises_for_each_row() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// A sentence that changes is changed in one row.
-#[test]
-fn each_sentence_is_quoted_whole_in_one_row() {
-    let mut quoted = BTreeSet::new();
-    for row in rows().expect("the rows") {
-        let new: BTreeSet<&str> = row.quotes().into_iter().collect();
-        for sentence in new {
-            assert!(
-                quoted.insert(sentence.to_owned()),
-                "{}: {sentence}",
-                row.place
-            );
-        }
-    }
-    assert!(quoted.len() > 50, "{}", quoted.len());
-}
-
 #[test]
 fn each_captured_review_has_a_row() {
     let rows = rows().expect("the rows");
