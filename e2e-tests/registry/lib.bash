@@ -1,7 +1,7 @@
 # Registries for the end-to-end tests, on free ports of 127.0.0.1.
 #
 # `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that fails on demand
-# (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file starts servers in setup_file, and
+# (faulty.py). `publish` pushes an image to a registry. A test file starts servers in setup_file, and
 # stops all of them with `stop_servers` in teardown_file.
 
 # All programs connect to the loopback without a proxy. Hosts have no credentials, unless a test gives
@@ -94,7 +94,7 @@ YAML
 # start_faulty_registry NAME [private]: starts the registry that fails on demand, and prints its address.
 start_faulty_registry() {
   local port
-  start "$1" "${XTASK%/*}/faulty-registry" "${@:2}"
+  start "$1" python3 e2e-tests/registry/faulty.py "${@:2}"
   port=$(port_of "$1" '1s/^\([0-9]*\)$/\1/p') &&
     started "$1" "127.0.0.1:$port"
 }
