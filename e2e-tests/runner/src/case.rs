@@ -1,9 +1,6 @@
 //! The cases of a row: requests, settings and registries.
 
-use anyhow::{Context, Result, anyhow};
-use consistent_pull_policy_promises::events::Event;
-use consistent_pull_policy_promises::policy::Policy;
-use consistent_pull_policy_promises::promises::broken_promises;
+use anyhow::{Context, Result};
 use consistent_pull_policy_promises::repository::{self, captured, documents};
 use consistent_pull_policy_promises::{generate, notation};
 use serde::Deserialize;
@@ -27,22 +24,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// The promises that this policy breaks for this case.
-    ///
-    /// # Errors
-    /// If this policy gives no answer, or if it refuses the settings.
-    pub fn broken_promises(&self, policy: &dyn Policy) -> Result<Vec<String>> {
-        let case = generate::Case {
+    /// The case for which the promises are tried.
+    pub fn promised(&self) -> generate::Case {
+        generate::Case {
             request: self.request.clone(),
             settings: self.settings.clone(),
             answers: self.registries.answers.clone(),
-        };
-        let broken =
-            broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
-        Ok(broken
-            .into_iter()
-            .map(|one| format!("{}: {}", one.promise, one.details))
-            .collect())
+        }
     }
 }
 
