@@ -304,7 +304,7 @@ fn may_run_an_old_image(survey: &mut Survey, written: &Value, now: &Value) -> bo
         ..Incident::default()
     };
     let mut started = |object, start| {
-        let (steps, _) = survey.start(object, written, &no_incident, &mut Native);
+        let steps = survey.steps(object, written, &no_incident, &mut Native);
         let started = steps.into_iter().filter(|step| step.start == start);
         started.map(|step| step.entry.name).collect::<BTreeSet<_>>()
     };
