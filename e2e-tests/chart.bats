@@ -126,8 +126,8 @@ agent-stack-k8s|spec.failurePolicy=Ignore,spec.timeoutSeconds=20|.spec += {failu
 always-by-digest|spec.failurePolicy=Fail,spec.timeoutSeconds=30,spec.timeoutEvalSeconds=2,spec.backgroundAudit=true|\
 .spec += {failurePolicy: "Fail", timeoutSeconds: 30, timeoutEvalSeconds: 2, backgroundAudit: true}
 air-gapped|spec.backgroundAudit=false|.spec.backgroundAudit = false
-air-gapped|--set-json spec.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"],"operations":["*"]}]|\
-.spec += {rules: [{apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["*"]}], mutating: false}
+air-gapped|--set-json spec.rules=[{"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"],"operations":["*"],"scope":"Namespaced"}]|\
+.spec += {rules: [{apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["*"], scope: "Namespaced"}], mutating: false}
 air-gapped|--set-json spec.rules=[{"apiGroups":[""],"apiVersions":["v1"],"resources":["*"],"operations":["CREATE"]}]|\
 .spec.rules = [{apiGroups: [""], apiVersions: ["v1"], resources: ["*"], operations: ["CREATE"]}]
 always-by-digest|--set-json spec.matchConditions=[{"name":"a","expression":"true"}]|.spec.matchConditions += [{name: "a", expression: "true"}]
@@ -560,6 +560,7 @@ ROWS
 
 @test "Rancher reads the chart's questions, and a README.md with absolute links" {
   cmp questions-ui.yml "$chart/questions.yaml"
+  cmp LICENSE "$chart/LICENSE"
   empty 'relative links' "$(grep -oE '\]\([^:)]*\)' "$chart/README.md")"
 }
 

@@ -59,15 +59,6 @@ cluster() {
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 
-@test "Failed lookups: whatever annotations somebody writes, the warnings are counted" {
-  pods=$(cluster)
-  kubectl() { cat <<<"$pods"; }
-  output=$(set -o pipefail; eval "$(block docs/monitoring.md '^## Failed lookups' console)")
-  same 'the commonest' '2 web is late' "$(head -n 1 <<<"$output" | sed 's/^ *//')"
-  # A text of an annotation starts no line of its own.
-  grep --quiet 'two?lines?$' <<<"$output"
-}
-
 @test "In the Pod: whatever annotations somebody writes, the command shows them" {
   kubectl() { jq ".items[$number]" <<<"$pods"; }
   pods=$(cluster)

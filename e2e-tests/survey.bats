@@ -86,7 +86,7 @@ JSON
   done <<'ROWS'
 a table for people|NAMESPACE   NAME   READY
 its end was cut off|{"kind": "List", "items": [{"kind": "Pod"}, {
-there is no object|
+no Pod and no workload|
 no Kubernetes object|key: value
 ROWS
 }

@@ -21,7 +21,7 @@ tools_dir=${TOOLS_DIR:-$PWD/target/tools}
 PATH=$tools_dir/node:$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
 
 # Each program for the end-to-end tests with its Debian package.
-programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 skopeo:skopeo htpasswd:apache2-utils'
+programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 curl:curl skopeo:skopeo htpasswd:apache2-utils'
 
 have() { command -v "$1" >/dev/null 2>&1; }
 

@@ -31,16 +31,20 @@ pub struct Pod<'o> {
 type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
 impl<'o> Pod<'o> {
-    /// Reads the Pod of a request.
+    /// Reads the Pod of a request, whose object has this metadata.
     ///
     /// # Errors
     /// A value of the object has a wrong shape.
     pub fn read(
         request: &'o Request<'o>,
+        metadata: Metadata<'o>,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
         let object = request.pod()?;
-        let metadata = Metadata::read(object)?;
+        let metadata = match request.operation {
+            Operation::Template => Metadata::read(object)?,
+            _ => metadata,
+        };
         let spec = Spec::read(json::required(object, "spec")?)?;
         let lists = [List::InitContainers, List::Containers];
         let lists = lists.map(|list| spec.entries(list).map_or(0, <[_]>::len));

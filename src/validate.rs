@@ -72,7 +72,7 @@ fn examine(
     if request.is_untouched(&metadata) {
         return Ok(None);
     }
-    let mut pod = Pod::read(request, settings).map_err(malformed)?;
+    let mut pod = Pod::read(request, metadata, settings).map_err(malformed)?;
     if !pod.is_needed() {
         return Ok(None);
     }

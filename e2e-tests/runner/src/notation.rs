@@ -142,12 +142,12 @@ pub(crate) fn lengthened(value: &Value) -> Value {
     each_text(value, &|text| repeated(text).concat())
 }
 
-/// Writes out keys that stand for several, and all digests.
+/// Writes out keys that stand for several.
 pub(crate) fn written_out(value: &Value) -> Value {
     let Value::Object(object) = value else {
         return match value {
             Value::Array(list) => list.iter().map(written_out).collect(),
-            other => each_text(other, &whole_digests),
+            other => other.clone(),
         };
     };
     let mut written = Map::new();
@@ -158,7 +158,7 @@ pub(crate) fn written_out(value: &Value) -> Value {
                 1 => value.clone(),
                 _ => each_text(value, &|text| text.replace('#', &number.to_string())),
             };
-            written.insert(whole_digests(key), written_out(&value));
+            written.insert(key.clone(), written_out(&value));
         }
     }
     written.into()

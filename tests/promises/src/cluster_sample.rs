@@ -8,11 +8,8 @@ use crate::image::PullPolicy;
 use crate::kubelet::{self, Images, OnNode, WHEREABOUTS, World};
 use crate::policy::{Policy, observe};
 use crate::settings::Settings;
-use crate::small_pods::{FAMILIES, settings};
+use crate::small_pods::{FAMILIES, IMAGES, case, settings, small_pod};
 use crate::words::{List, Pod};
-
-/// The images of a small Pod, at most.
-const IMAGES: usize = 4;
 
 /// A small Pod in a world, as it comes in and as this policy returns it, with what starts and what
 /// waits. The same seed and number give the same Pod. In every second Pod something waits as it
@@ -24,36 +21,31 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
     let mut random = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(number));
     loop {
         let family = FAMILIES[random.usize(..FAMILIES.len())];
-        let Some(pod) = family.pod(random.u64(..family.end())) else {
-            continue;
-        };
-        let all = settings();
-        let case = pod.case(&all[random.usize(..all.len())]);
-        let world = [(); IMAGES].map(|()| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
-        let before = &case.request["object"];
+        let pod = small_pod(family, &mut |count| random.usize(..count));
+        let all = settings(&pod);
+        let case = case(&pod, &all[random.usize(..all.len())]);
+        let world = IMAGES.map(|_| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
         let after = observe(policy, &case)?.object_after(&case.request);
-        let pods =
-            [before, &after].map(|object| Pod::read(&object["spec"], Settings(&case.settings)));
+        let objects = [pod, after];
+        let pods = objects
+            .each_ref()
+            .map(|object| Pod::read(&object["spec"], Settings(&case.settings)));
         // A kubelet pulls all image volumes of a Pod before its first container, so `Never` then
         // finds the image. The model pulls a volume when its container starts.
         if pods.iter().any(has_never_and_a_volume) {
             continue;
         }
         let mut images = Images::default();
-        let [before, after] = [(before, &pods[0]), (&after, &pods[1])]
-            .map(|(object, pod)| line(object, pod, &mut images, &world.to_vec()));
-        if before["waiting"] != json!([]) || number.is_multiple_of(2) {
-            return Ok([before, after]);
+        let lines = [0, 1].map(|i| line(&objects[i], &pods[i], &mut images, &world.to_vec()));
+        if lines[0]["waiting"] != json!([]) || number.is_multiple_of(2) {
+            return Ok(lines);
         }
     }
 }
 
 fn has_never_and_a_volume(pod: &Pod) -> bool {
-    let mut places = pod.places.iter();
-    places
-        .clone()
-        .any(|place| place.pull_policy == PullPolicy::Never)
-        && places.any(|place| place.list == List::Volumes)
+    let has = |is: fn(&crate::words::Place) -> bool| pod.places.iter().any(is);
+    has(|place| place.pull_policy == PullPolicy::Never) && has(|place| place.list == List::Volumes)
 }
 
 fn line(object: &Value, pod: &Pod, images: &mut Images, world: &World) -> Value {
@@ -65,17 +57,16 @@ fn line(object: &Value, pod: &Pod, images: &mut Images, world: &World) -> Value 
             OnNode::Current => "current",
         };
         let is_in_registry = world[*number].is_in_registry;
-        (
-            image.clone(),
-            json!({"node": node, "inRegistry": is_in_registry}),
-        )
+        let place = json!({"node": node, "inRegistry": is_in_registry});
+        (image.clone(), place)
     });
-    let started = result.started.iter().zip(&pod.places);
-    let started = started.filter(|(started, _)| started.is_some());
+    let started = pod.places.iter().zip(&result.started);
+    let started = started.filter(|(_, started)| started.is_some());
+    let waiting = result.waiting.iter().map(|place| pod.places[*place].name);
     json!({
         "pod": object,
         "world": whereabouts.collect::<Map<String, Value>>(),
-        "started": started.map(|(_, place)| place.name).collect::<Vec<_>>(),
-        "waiting": result.waiting.iter().map(|place| pod.places[*place].name).collect::<Vec<_>>(),
+        "started": started.map(|(place, _)| place.name).collect::<Vec<_>>(),
+        "waiting": waiting.collect::<Vec<_>>(),
     })
 }
