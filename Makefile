@@ -193,8 +193,7 @@ chart: setup-cargo ## Pack the Helm chart: consistent-pull-policy-<version>.tgz
 site-tests: setup-browser site-build ## Test the playground: types, format, units, and the page in Chromium
 	cd site && npm run --silent check
 	cd site && npm run --silent unit-tests
-	@"$(ROWS)" --export "$(TARGET_DIR)/rows.jsonl"
-	cd site && ROWS="$(TARGET_DIR)/rows.jsonl" npm run --silent browser-tests
+	cd site && npm run --silent browser-tests
 
 .PHONY: pictures
 pictures: setup-browser site-build ## Write docs/pictures again, from the playground in Chromium

@@ -1,97 +1,77 @@
 #!/usr/bin/env python3
-"""The API server as far as Helm needs it to render: it lists its kinds, and the objects that a test has PUT.
+"""The API server as far as Helm needs it to render: the kinds of these versions, and the objects FOLDER/RESOURCE/NAME.
 
-  api-server.py PORT-FILE KIND...    e.g. policies.kubewarden.io/v1/PolicyServer
+  api-server.py FOLDER [GROUP/VERSION...]
 
-PORT-FILE gets the port.
+FOLDER/port gets the port.
 """
 
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlsplit
 
-KINDS = ["v1/Namespace", "v1/Node", "v1/Pod", "v1/Secret", *sys.argv[2:]]
-# Kinds of objects that are in no namespace.
-CLUSTER_WIDE = ["Namespace", "Node", "ClusterAdmissionPolicy", "PolicyServer"]
-objects = {}
+# The resources of each version: their kind, and whether they are in namespaces.
+RESOURCES = {
+    "v1": {"namespaces": ("Namespace", False), "nodes": ("Node", False), "pods": ("Pod", True), "secrets": ("Secret", True)},
+    "policies.kubewarden.io/v1": {
+        "clusteradmissionpolicies": ("ClusterAdmissionPolicy", False),
+        "policyservers": ("PolicyServer", False),
+    },
+    "monitoring.coreos.com/v1": {"prometheusrules": ("PrometheusRule", True)},
+}
+folder = Path(sys.argv[1])
+groups = sys.argv[2:]
 
 
-def plural(kind):
-    return kind.lower().removesuffix("y") + "ies" if kind.endswith("y") else kind.lower() + "s"
-
-
-def discovery(path):
-    """The answer about the server's kinds. None if the path is about objects."""
-    versions = {kind.rpartition("/")[0] for kind in KINDS}
-    groups = sorted(version for version in versions if "/" in version)
-    version = path.removeprefix("/apis/").removeprefix("/api/")
+def answer(path):
+    """The answer to a GET. None if there is no such object."""
     if path == "/version":
         return {"major": "1", "minor": "36", "gitVersion": "v1.36.2"}
     if path == "/api":
         return {"kind": "APIVersions", "versions": ["v1"]}
     if path == "/apis":
-        group = lambda version: {
-            "name": version.split("/")[0],
-            "versions": [{"groupVersion": version, "version": version.split("/")[1]}],
-            "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]},
-        }
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [group(version) for version in groups]}
-    if version in versions:
-        names = [kind.rpartition("/")[2] for kind in KINDS if kind.rpartition("/")[0] == version]
-        resource = lambda kind: {
-            "name": plural(kind),
-            "singularName": kind.lower(),
-            "kind": kind,
-            "namespaced": kind not in CLUSTER_WIDE,
-            "verbs": ["get", "list"],
-        }
-        return {
-            "kind": "APIResourceList",
-            "apiVersion": "v1",
-            "groupVersion": version,
-            "resources": [resource(kind) for kind in names],
-        }
-    return None
+        names = [{"groupVersion": group, "version": group.split("/")[1]} for group in groups]
+        of_groups = [{"name": group.split("/")[0], "versions": [name], "preferredVersion": name} for group, name in zip(groups, names)]
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": of_groups}
+    _, api, *parts = path.split("/")
+    length = 1 if api == "api" else 2
+    version, place = "/".join(parts[:length]), parts[length:]
+    if version not in ["v1", *groups]:
+        return None
+    resources = RESOURCES[version]
+    if not place:
+        listed = [
+            {"name": name, "singularName": kind.lower(), "kind": kind, "namespaced": namespaced, "verbs": ["get", "list"]}
+            for name, (kind, namespaced) in resources.items()
+        ]
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": listed}
+    read = lambda file: {"apiVersion": version, "kind": resources[file.parent.name][0], **json.loads(file.read_text())}
+    if place[-1] in resources:
+        return {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": [read(file) for file in folder.glob(f"{place[-1]}/*")]}
+    file = folder.joinpath(*place[-2:])
+    return read(file) if file.exists() else None
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self, body, code=200):
-        text = json.dumps(body).encode()
-        self.send_response(code)
+    def do_GET(self):
+        path = urlsplit(self.path).path
+        found = answer(path)
+        missing = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "message": f"{path} not found", "code": 404}
+        text = json.dumps(found or missing).encode()
+        self.send_response(200 if found else 404)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
-
-    def not_found(self):
-        self.answer({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
-                     "message": f"{self.path} not found", "code": 404}, 404)
-
-    def do_GET(self):
-        url = urlsplit(self.path)
-        found = discovery(url.path)
-        if found:
-            return self.answer(found)
-        if url.path in objects:
-            return self.answer(objects[url.path])
-        parts = url.path.strip("/").split("/")
-        if parts[-1] not in [plural(kind.rpartition("/")[2]) for kind in KINDS]:
-            return self.not_found()
-        items = [item for path, item in objects.items() if path.startswith(url.path + "/")]
-        self.answer({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items})
-
-    def do_PUT(self):
-        objects[self.path] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(objects[self.path])
 
     def log_message(self, *_):
         pass
 
 
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-with open(sys.argv[1], "w") as file:
-    file.write(str(server.server_port))
+(folder / "port").write_text(str(server.server_port))
 server.serve_forever()

@@ -17,8 +17,8 @@ block() {
   page=docs/try.md start='^## With kwctl'
   mkdir "$BATS_TEST_TMPDIR/examples"
   block "$page" "$start" yaml >"$BATS_TEST_TMPDIR/pod.yaml"
-  sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/agent-stack-k8s.yaml \
-    >"$BATS_TEST_TMPDIR/examples/agent-stack-k8s.yaml"
+  sed "s#module: registry://.*#module: file://$PWD/$POLICY#" examples/jobs.yaml \
+    >"$BATS_TEST_TMPDIR/examples/jobs.yaml"
   commands=$(block "$page" "$start" console) output=$(block "$page" "$start" text)
   cd "$BATS_TEST_TMPDIR"
   kwctl() { command "$KWCTL" "$@"; }
@@ -59,15 +59,6 @@ cluster() {
   ! grep --quiet null <<<"$output" || fail "$output"
 }
 
-@test "Failed lookups: whatever annotations somebody writes, the warnings are counted" {
-  pods=$(cluster)
-  kubectl() { cat <<<"$pods"; }
-  output=$(set -o pipefail; eval "$(block docs/monitoring.md '^## Failed lookups' console)")
-  same 'the commonest' '2 web is late' "$(head -n 1 <<<"$output" | sed 's/^ *//')"
-  # A text of an annotation starts no line of its own.
-  grep --quiet 'two?lines?$' <<<"$output"
-}
-
 @test "In the Pod: whatever annotations somebody writes, the command shows them" {
   kubectl() { jq ".items[$number]" <<<"$pods"; }
   pods=$(cluster)
@@ -94,18 +85,9 @@ printed() {
   same 'patch of a repaired Pod' '[{"op":"test"}]' "$(printed "{\"allowed\": true, \"patch\": \"$(base64 <<<'[{"op": "test"}]')\"}")"
 }
 
-# packed: packs the chart, once for all tests. Sets `chart`.
-packed() {
-  chart=$BATS_FILE_TMPDIR/consistent-pull-policy-0.1.0.tgz
-  [[ ! -e $chart ]] || return 0
-  "${XTASK%/*}/chart-schema" >"$BATS_FILE_TMPDIR/schema.json"
-  hack/chart.sh "$BATS_FILE_TMPDIR/schema.json" "$BATS_FILE_TMPDIR"
-}
-
 @test "Argo CD and Flux: the chart takes the values of the page" {
-  local number values
-  packed
-  number=0
+  local number=0 values
+  chart=$(packed)
   while read -r values; do
     number=$((number + 1))
     helm template jobs "$chart" --values <(echo "$values") |
@@ -156,7 +138,7 @@ stubs() {
 
 @test "README.md and docs/install.md: each block of commands runs, with the chart's values of the page" {
   local commands number=0
-  packed
+  chart=$(packed)
   stubs
   cd "$BATS_TEST_TMPDIR"
   block "$OLDPWD/docs/install.md" '^## The chart' yaml >values.yaml

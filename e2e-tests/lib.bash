@@ -32,6 +32,12 @@ empty() {
   [[ -z $2 ]] || fail "$1:" "$2"
 }
 
+# packed [DIGEST]: packs the chart, and prints the archive's name.
+packed() {
+  "${XTASK%/*}/chart-schema" >"$BATS_FILE_TMPDIR/values.schema.json"
+  hack/chart.sh "$BATS_FILE_TMPDIR/values.schema.json" "$BATS_FILE_TMPDIR" "$@"
+}
+
 # before_first_release: takes the earlier releases away from a copy of this source, so that it is the same on the commit of a
 # release and later.
 before_first_release() {

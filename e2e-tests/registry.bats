@@ -11,7 +11,7 @@ setup_file() {
   TOKENS=$(start_faulty_registry tokens private)
   GONE=$(start_registry gone)
   stop gone
-  publish "$REGISTRY/app:1" app
+  publish "$REGISTRY/app:1"
 }
 
 teardown_file() {
@@ -40,7 +40,7 @@ lookup() {
 
 # pinned IMAGE: the last answer pins the image to the digest that skopeo computes.
 pinned() {
-  same digest "$1@sha256:$(skopeo inspect --tls-verify=false --raw "docker://$1" | sha256sum | cut -d ' ' -f 1)" \
+  same digest "$1@sha256:$(manifest "$1" | sha256sum | cut -d ' ' -f 1)" \
     "$(gojq -r '.patch | @base64d | fromjson[] | select(.path == "/spec/containers/0/image").value' <<<"$answer")"
 }
 
@@ -85,8 +85,8 @@ ROWS
 # If an answer has status 200 but no digest header, hosts compute the digest of its body, whatever the body is. A node
 # can't pull that digest, so the Pod fails early and visibly.
 @test "the digest is skopeo's: with a header or without, after a redirect, of an index" {
-  publish "$REGISTRY/multi:1" multi amd64 arm64
-  for image in "$REGISTRY/app:1" "$REGISTRY/multi:1" "$FAULTY"/{works,redirect,no-digest,page}/app:1; do
+  publish_index "$REGISTRY/app:1" index
+  for image in "$REGISTRY"/app:{1,index} "$FAULTY"/{works,redirect,no-digest,page}/app:1; do
     row=$image
     lookup "$image"
     pinned "$image"
@@ -113,7 +113,6 @@ ROWS
   local private image config
   private=$(start_registry private reader 'pass word')
   image=$private/app:1
-  CREDENTIALS='reader:pass word' publish "$image" app
   # docker_config NAME PASSWORD: writes credentials for the private registry.
   docker_config() {
     mkdir -p "$BATS_TEST_TMPDIR/$1"
@@ -121,6 +120,7 @@ ROWS
   }
   docker_config right 'pass word'
   docker_config wrong guessed
+  DOCKER_CONFIG=$BATS_TEST_TMPDIR/right publish "$image"
   for config in none wrong right; do
     row="credentials: $config"
     DOCKER_CONFIG=$BATS_TEST_TMPDIR/$config lookup "$image"

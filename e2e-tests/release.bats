@@ -124,7 +124,7 @@ case $1 in
     [[ $2 != --verification-config-path ]] || set -- pull --output-path "$STATE/policy.wasm" "$4"
     skopeo copy --quiet "docker://${4#registry://}" "dir:$STATE/pulled" &&
       cp "$STATE/pulled/$(gojq -r '.layers[0].digest | ltrimstr("sha256:")' "$STATE/pulled/manifest.json")" "$3" ;;
-  verify) grep -q "urlPrefix: $SITE/github/.github/workflows/release.yml@refs/tags/\$" "$3" ;;
+  verify) grep -q "urlPrefix: $SITE/github/.github/workflows/release.yml@refs/tags/\$" "$3" && echo "kwctl verify $4" >>"$STATE/events" ;;
   *) exit 1 ;;
 esac
 SH
@@ -141,6 +141,7 @@ case $1 in
     echo "$format $SITE/github/.github/workflows/release.yml@refs/tags/$TAG $digest" >>"$STATE/signed"; echo "sign $reference" >>"$STATE/events" ;;
   verify)
     [[ $reference == *@* ]] || digest=$(published "$reference")
+    [[ $* == *--new-bundle-format* ]] || echo "cosign verify $reference" >>"$STATE/events"
     grep -qxF "$format $(sed 's/.*--certificate-identity \([^ ]*\).*/\1/' <<<"$*") $digest" "$STATE/signed" ;;
   sign-blob) granted id-token=write; sha256sum "$reference" >"$bundle" ;;
   verify-blob) sha256sum --check --status "$bundle" ;;
@@ -247,7 +248,8 @@ run_step() {
     rm -rf "$STATE/handed" && mkdir "$STATE/handed"
     # shellcheck disable=SC2086 # it is a wildcard
     (cd "$clone/$folder" && cp --parents ${path#"$folder/"} "$STATE/handed") ;;
-  actions/download-artifact@*) mkdir -p "$clone/$(with path)" && cp -r "$STATE/handed/." "$clone/$(with path)" ;;
+  # GitHub keeps no modes.
+  actions/download-artifact@*) mkdir -p "$clone/$(with path)" && chmod -R a-x,+X "$STATE/handed" && cp -r "$STATE/handed/." "$clone/$(with path)" ;;
   actions/upload-pages-artifact@*) rm -rf "$STATE/artifact" && cp -r "$clone/$(with path)" "$STATE/artifact" ;;
   actions/deploy-pages@*) [[ " $PERMISSIONS " == *" pages=write "* ]] && rm -rf "$WEB/pages" && cp -r "$STATE/artifact" "$WEB/pages" && echo "page" >>"$STATE/events" ;;
   docker/login-action@*) PERMISSIONS+=" login" ;;
@@ -281,8 +283,8 @@ reference() {
 order() {
   local module chart
   module=$(reference policies "v$1") chart=$(reference charts "$1")
-  printf '%s\n' 'job test' 'job macos' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "verify oci://$module" \
-    "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "verify oci://$chart" "release v$1"
+  printf '%s\n' 'job test' 'job macos' 'job release' "push registry://${module%@*}:v$1" "sign $module" "sign $module" "attest $module" "cosign verify $module" "verify oci://$module" "kwctl verify registry://$module" \
+    "push oci://${chart%/*}/consistent-pull-policy-$1.tgz" "sign $chart" "sign $chart" "attest $chart" "cosign verify $chart" "verify oci://$chart" "release v$1"
   [[ $1 == *-* ]] || printf '%s\n' 'job page' page 'job artifacthub' artifacthub
 }
 
@@ -316,13 +318,22 @@ acts() {
   echo "$policy"
 }
 
-@test "a run that breaks off at any step leaves what is valid, begins nothing after it, and goes on when it is run again" {
-  acts 0.1.0
-  next examples/agent-stack-k8s.yaml 's/^  settings:$/&\n    pullOnce: false/'
-  run tag 0.2.0
+@test "a pre-release ends with the release on GitHub" {
+  next CHANGELOG.md ""
+  run tag 0.2.0-rc.1
   [[ $status != 0 && $output == *"artifacthub-repo.yml has no repositoryID"* ]] || fail "$output"
   echo 'repositoryID: 00000000-0000-4000-8000-000000000000' >>"$COPY/artifacthub-repo.yml"
   in_copy git checkout --quiet CHANGELOG.md && next CHANGELOG.md ""
+  : >"$STATE/events"
+  tag 0.2.0-rc.1
+  workflow v0.2.0-rc.1
+  same events "$(order 0.2.0-rc.1)" "$(<"$STATE/events")"
+  [[ $(<"$WEB/pages/index.html") == v0.1.0 && -e $WEB/github/releases/download/v0.2.0-rc.1/.--prerelease ]]
+}
+
+@test "a run that breaks off at any step leaves what is valid, begins nothing after it, and goes on when it is run again" {
+  acts 0.1.0
+  next examples/agent-stack-k8s.yaml 's/^  settings:$/&\n    pullOnce: false/'
   tag 0.2.0
   # More releases than GitHub lists at once.
   for number in {1..30}; do
@@ -370,13 +381,15 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   same 'requireAlways' '["nginx"]' "$(gojq --compact-output .spec.settings.images.requireAlways <<<"$newer")"
   empty 'texts of 0.2.0 that name 0.1.0' "$(in_copy git grep -nF 0.1.0 v0.2.0 -- README.md docs examples chart metadata.yml artifacthub-pkg.yml)"
   # The files of GitHub's release are those of the registry.
-  same versions '["0.2.0","0.1.0",32]' "$(gojq --yaml-input --compact-output '[.entries[][].version] | [first, last, length]' "$WEB/pages/charts/index.yaml")"
+  same versions '["0.2.0","0.1.0",32,["2026-01-01T00:00:00Z"]]' "$(gojq --yaml-input --compact-output '[.entries[][]]
+    | [first.version, last.version, length, (map(.created) | unique)]' "$WEB/pages/charts/index.yaml")"
   for tag in v0.1.0 v0.2.0; do
     cd "$WEB/github/releases/download/$tag"
     sha256sum --check --quiet SHA256SUMS
     grep --quiet "$(reference policies "$tag")" .notes
     same files 'LICENSE NOTICES.txt SHA256SUMS annotated-policy.wasm krew.yaml policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore policy.wasm' \
       "$(ls | grep -v '\.tar\.gz$\|\.tgz$' | paste --serial --delimiters ' ')"
+    for archive in *.tar.gz; do tar --list --verbose --file "$archive" | grep --quiet '^-rwx.* kubectl-consistent_pull_policy$'; done
     same 'more files of SHA256SUMS' "$(ls -- *.tar.gz *.tgz)" "$(sed -n 's/^.*  \(.*gz\)$/\1/p' SHA256SUMS | sort)"
     same "notices, $tag" "$(in_copy git show "$tag:NOTICES.txt")" "$(<NOTICES.txt)"
   done
@@ -420,15 +433,6 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   same module "$before" "$(reference policies v0.2.0)"
   TAG=v0.2.0 run in_copy hack/release/push-chart.sh sha256:1
   [[ $output == *"names the module ${before#*@}, and not sha256:1"* ]] || fail "$output"
-}
-
-@test "a pre-release ends with the release on GitHub" {
-  : >"$STATE/events"
-  next CHANGELOG.md ""
-  tag 0.3.0-rc.1
-  workflow v0.3.0-rc.1
-  same events "$(order 0.3.0-rc.1)" "$(<"$STATE/events")"
-  [[ $(<"$WEB/pages/index.html") == v0.2.0 && -e $WEB/github/releases/download/v0.3.0-rc.1/.--prerelease ]]
 }
 
 # The compilers' part of a release.

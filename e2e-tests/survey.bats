@@ -86,21 +86,20 @@ JSON
   done <<'ROWS'
 a table for people|NAMESPACE   NAME   READY
 its end was cut off|{"kind": "List", "items": [{"kind": "Pod"}, {
-there is no object|
+no Pod and no workload|
 no Kubernetes object|key: value
 ROWS
 }
 
 # The rows of a preset are those of the policy that its command installs, with its guard or without.
 @test "the values of each preset render to the policy of its rows" {
-  local preset choice rows guard
-  "${XTASK%/*}/chart-schema" >"$BATS_TEST_TMPDIR/schema.json"
-  hack/chart.sh "$BATS_TEST_TMPDIR/schema.json" "$BATS_TEST_TMPDIR"
+  local preset choice rows guard chart
+  chart=$(packed)
   head -n 800 "$CLUSTER" >"$BATS_TEST_TMPDIR/cluster.yaml"
   # json PRESET [OPTION...]: the survey.
   json() {
     "$SURVEY" --file "$BATS_TEST_TMPDIR/cluster.yaml" --output json --preset "$@" \
-      --chart "$BATS_TEST_TMPDIR"/consistent-pull-policy-*.tgz
+      --chart "$chart"
   }
   # effects PRESET: what this preset does to each workload.
   effects() { gojq --compact-output --arg name "$1" '(.report.presets | map(.name) | index([$name])) as $i | .rows[] | [.name, .results[$i]]'; }

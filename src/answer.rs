@@ -1,16 +1,14 @@
 //! The answer of waPC's `validate`: message, warnings, audit annotations, and the edits of the
 //! object.
 
-mod audit_annotations;
+mod annotations;
 mod changes;
-mod json_list;
-mod pod_annotations;
 mod sentences;
 mod verdict;
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 
-pub(crate) use self::changes::{Edit, apply};
+pub use self::changes::{Edit, apply};
 use self::changes::{changes, edits, insertions};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};
@@ -29,14 +27,14 @@ const UNPROCESSABLE_ENTITY: u16 = 422;
 /// A rejection. Its code is never 500, because an audit reads 500 as a failure of this policy
 /// itself.
 #[derive(Debug)]
-pub(crate) struct Rejection {
-    pub(crate) message: String,
-    pub(crate) code: u16,
+pub struct Rejection {
+    pub message: String,
+    pub code: u16,
 }
 
 impl Rejection {
     /// The rejection of a request or of settings that can't be read.
-    pub(crate) const fn unreadable(message: String) -> Self {
+    pub const fn unreadable(message: String) -> Self {
         Self {
             message,
             code: BAD_REQUEST,
@@ -44,7 +42,7 @@ impl Rejection {
     }
 
     /// The rejection of an object of a wrong shape.
-    pub(crate) fn malformed(message: String, creates: bool) -> Self {
+    pub fn malformed(message: String, creates: bool) -> Self {
         Self {
             message,
             code: code(creates, false),
@@ -61,7 +59,7 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+pub fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
     let (settings, operation) = (pod.settings, pod.request.operation);
     let rejects = |entry: &&Entry<'_>| verdict(entry, settings, operation).0 == Verdict::Rejects;
     let mut rejecting = entries.iter().filter(rejects).peekable();
@@ -75,10 +73,10 @@ pub(crate) fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationRes
         Vec::new()
     };
     let warnings = warnings(pod, entries, is_repaired);
-    let audit_annotations = audit_annotations::annotations(pod, entries, &changes);
+    let audit_annotations = annotations::audit_annotations(pod, entries, &changes);
     // At UPDATE no annotation is written, because it would be one more change of the Pod.
     let annotations = if is_repaired && pod.request.creates {
-        pod_annotations::annotations(&changes, &warnings.unrepaired, &pod.metadata)
+        annotations::pod_annotations(&changes, &warnings.unrepaired, &pod.metadata)
     } else {
         Vec::new()
     };

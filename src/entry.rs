@@ -6,16 +6,18 @@ use crate::pod::Pull;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
-pub(crate) struct Entry<'o> {
+pub struct Entry<'o> {
     /// The id of the rule.
-    pub(crate) rule: &'static str,
+    pub rule: &'static str,
     /// The position of the pull in the Pod.
-    pub(crate) pull: usize,
-    pub(crate) what: What,
+    pub pull: usize,
+    pub what: What,
     /// Whether the same request may be accepted later.
-    pub(crate) is_retryable: bool,
+    pub is_retryable: bool,
+    /// Whether a report is only ever a warning.
+    pub is_warning: bool,
     /// Writes the sentence. None if nothing is wrong, or if another entry says it.
-    pub(crate) sentence: Option<Box<Writer<'o>>>,
+    pub sentence: Option<Box<Writer<'o>>>,
 }
 
 /// Writes a sentence about a pull, which pulls this image.
@@ -23,39 +25,39 @@ type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
 
 /// What a rule did. The first three are changes, the others are reports.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub enum What {
     /// The pull has this image now.
     Image(String),
     /// The pull has this pull policy now.
     Policy(PullPolicy),
-    /// The pull's image has a new check with this name and this pull policy.
-    Check(String, PullPolicy),
+    /// The pull's image has a new check, at this position in the Pod.
+    Check(usize),
     /// The pull policy should be this one, and can't change.
     FixedPolicy(PullPolicy),
     /// The pull's image needs a check, and none was added.
-    NoCheck { rejects_pods: bool },
+    NoCheck,
     /// The image is wrong.
-    WrongImage { rejects_pods: bool },
+    WrongImage,
     /// A pod template has an image that its registry doesn't have. Pods with it would be created,
     /// unless the settings reject them.
-    NotFound { rejects_pods: bool },
+    NotFound,
     /// A lookup of this image failed.
     Lookup(String, Action, Failure),
 }
 
 /// What a person reads about an entry.
-pub(crate) struct Sentence {
+pub struct Sentence {
     /// What is wrong.
-    pub(crate) problem: String,
+    pub problem: String,
     /// What a person can do about it.
-    pub(crate) help: String,
+    pub help: String,
     /// The warning about the change. None if a change needs no warning, e.g. a pinned tag.
-    pub(crate) repaired: Option<String>,
+    pub repaired: Option<String>,
 }
 
 impl<'o> Entry<'o> {
     /// Something that is wrong.
-    pub(crate) fn new(
+    pub fn new(
         rule: &'static str,
         pull: usize,
         what: What,
@@ -68,27 +70,28 @@ impl<'o> Entry<'o> {
     }
 
     /// An entry without a sentence.
-    pub(crate) fn silent(rule: &'static str, pull: usize, what: What) -> Self {
+    pub fn silent(rule: &'static str, pull: usize, what: What) -> Self {
         Self {
             rule,
             pull,
             what,
             is_retryable: false,
+            is_warning: false,
             sentence: None,
         }
     }
 
     /// Whether it is an entry of the audit annotation `findings`.
-    pub(crate) fn is_finding(&self) -> bool {
+    pub fn is_finding(&self) -> bool {
         self.sentence.is_some() && !matches!(self.what, What::Lookup(..))
     }
 
     /// The sort key of entries in annotations: the position of the pull, then the field.
-    pub(crate) fn position(&self) -> (usize, u8) {
+    pub fn position(&self) -> (usize, u8) {
         let field = match self.what {
-            What::WrongImage { .. } | What::NotFound { .. } | What::Lookup(..) => 0,
+            What::WrongImage | What::NotFound | What::Lookup(..) => 0,
             What::Image(_) => 1,
-            What::Check(..) | What::NoCheck { .. } => 2,
+            What::Check(_) | What::NoCheck => 2,
             What::Policy(_) | What::FixedPolicy(_) => 3,
         };
         (self.pull, field)

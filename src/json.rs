@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A value that is not as it has to be. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InvalidField<'v> {
+pub struct InvalidField<'v> {
     /// The value. If a member is missing, the object.
     value: &'v Value,
     problem: Problem,
@@ -22,7 +22,7 @@ enum Problem {
 
 impl<'v> InvalidField<'v> {
     /// A member that is missing.
-    pub(crate) const fn missing(object: &'v Value, key: &'static str) -> Self {
+    pub const fn missing(object: &'v Value, key: &'static str) -> Self {
         let problem = Problem::Missing(key);
         Self {
             value: object,
@@ -38,7 +38,7 @@ impl<'v> InvalidField<'v> {
 
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where
     /// it lies in the tree.
-    pub(crate) fn sentence(&self, root: &Value) -> String {
+    pub fn sentence(&self, root: &Value) -> String {
         let mut path = "object".to_owned();
         add_path(root, self.value, &mut path);
         let sentence = match self.problem {
@@ -76,21 +76,26 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 ///
 /// # Errors
 /// `object` is no object.
-pub(crate) fn member<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v Value>, InvalidField<'v>> {
+pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
         .ok_or(InvalidField::must_be(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
+/// A member of an object.
+///
+/// # Errors
+/// `object` is no object, or the member is missing or `null`.
+pub fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, InvalidField<'v>> {
+    member(object, key)?.ok_or(InvalidField::missing(object, key))
+}
+
 /// A member, as a function reads it. None if it is missing or `null`.
 ///
 /// # Errors
 /// `object` is no object, or the member is not the expected thing, e.g. `a list`.
-pub(crate) fn typed<'v, T>(
+pub fn typed<'v, T>(
     object: &'v Value,
     key: &str,
     expected: &'static str,
@@ -108,10 +113,7 @@ pub(crate) fn typed<'v, T>(
 ///
 /// # Errors
 /// `object` is no object, or the member is no string.
-pub(crate) fn string<'v>(
-    object: &'v Value,
-    key: &str,
-) -> Result<Option<&'v str>, InvalidField<'v>> {
+pub fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, InvalidField<'v>> {
     typed(object, key, "a string", Value::as_str)
 }
 
@@ -119,7 +121,7 @@ pub(crate) fn string<'v>(
 ///
 /// # Errors
 /// `object` is no object, or the member is no boolean.
-pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, InvalidField<'v>> {
+pub fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, InvalidField<'v>> {
     typed(object, key, "a boolean", Value::as_bool)
 }
 
@@ -127,37 +129,37 @@ pub(crate) fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, 
 ///
 /// # Errors
 /// `object` is no object, or the member is no list.
-pub(crate) fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], InvalidField<'v>> {
+pub fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], InvalidField<'v>> {
     let list = typed(object, key, "a list", Value::as_array)?;
     Ok(list.map_or(&[], Vec::as_slice))
 }
 
 /// A member that is a string. None if it is anything else: the API server refuses such an object,
 /// or the value is not the author's.
-pub(crate) fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
+pub fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get(key)?.as_str()
 }
 
 /// The elements of a member that is a list. Empty if it is anything else.
-pub(crate) fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     let list = object.get(key).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)
 }
 
 /// A field that Kubernetes' type for containers can't hold.
 #[derive(Debug)]
-pub(crate) struct InvalidMember {
+pub struct InvalidMember {
     /// The path of the field, e.g. `volumeMounts[0].name`.
-    pub(crate) path: String,
+    pub path: String,
     /// What is wrong. It may show the value.
-    pub(crate) problem: String,
+    pub problem: String,
 }
 
 /// Reads a container with Kubernetes' own type.
 ///
 /// # Errors
 /// The first field that has another type, or that the type doesn't know.
-pub(crate) fn container(fields: &Value) -> Result<Container, InvalidMember> {
+pub fn container(fields: &Value) -> Result<Container, InvalidMember> {
     let mut unknown = None;
     let mut ignore = |path: serde_ignored::Path<'_>| {
         unknown.get_or_insert_with(|| path_of(&path));

@@ -1,7 +1,5 @@
 //! The examined Pod: the list of its pulls, which the rules change.
 
-mod check_volume;
-mod list;
 mod pull;
 mod spec;
 mod start_order;
@@ -11,40 +9,43 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(crate) use self::check_volume::{MOUNT_FOLDER, mount};
-pub(crate) use self::list::List;
-pub(crate) use self::pull::Pull;
-pub(crate) use self::spec::Spec;
-pub(crate) use self::start_order::{Moment, Pulled, Start, strongest_after};
+pub use self::pull::Pull;
+pub use self::spec::{List, MOUNT_FOLDER, Spec, mount};
+pub use self::start_order::{Moment, Pulled, Start, strongest_after};
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 use crate::request::{Metadata, Operation, Request};
 use crate::settings::Settings;
 
 /// A Pod, or the Pods that a pod template makes.
-pub(crate) struct Pod<'o> {
-    pub(crate) request: &'o Request<'o>,
-    pub(crate) metadata: Metadata<'o>,
-    pub(crate) spec: Spec<'o>,
-    pub(crate) settings: &'o Settings,
+pub struct Pod<'o> {
+    pub request: &'o Request<'o>,
+    pub metadata: Metadata<'o>,
+    pub spec: Spec<'o>,
+    pub settings: &'o Settings,
     /// The pulls: of init containers, app containers, ephemeral containers and image volumes, in
     /// this order. The checks that a rule adds come last.
-    pub(crate) pulls: Vec<Pull<'o>>,
+    pub pulls: Vec<Pull<'o>>,
 }
 
 /// The positions of the containers that mount each volume, by the volume's name.
 type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
 impl<'o> Pod<'o> {
-    /// Reads the Pod of a request.
+    /// Reads the Pod of a request, whose object has this metadata.
     ///
     /// # Errors
     /// A value of the object has a wrong shape.
-    pub(crate) fn read(
+    pub fn read(
         request: &'o Request<'o>,
         metadata: Metadata<'o>,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
-        let spec = Spec::read(request.kind.spec(request.object)?)?;
+        let object = request.pod()?;
+        let metadata = match request.operation {
+            Operation::Template => Metadata::read(object)?,
+            _ => metadata,
+        };
+        let spec = Spec::read(json::required(object, "spec")?)?;
         let lists = [List::InitContainers, List::Containers];
         let lists = lists.map(|list| spec.entries(list).map_or(0, <[_]>::len));
         let count = lists.into_iter().fold(0, usize::saturating_add);
@@ -106,24 +107,24 @@ impl<'o> Pod<'o> {
     }
 
     /// Whether the rules have anything to examine.
-    pub(crate) fn is_needed(&self) -> bool {
+    pub fn is_needed(&self) -> bool {
         self.pulls.iter().any(|pull| pull.is_new)
     }
 
     /// Whether the Pod has, or gets, an image check.
-    pub(crate) fn has_checks(&self) -> bool {
+    pub fn has_checks(&self) -> bool {
         self.pulls.iter().any(|pull| pull.is_check)
     }
 
     /// The pulls that the rules after *invalid-image* examine, with their positions.
-    pub(crate) fn examined_mut(&mut self) -> impl Iterator<Item = (usize, &mut Pull<'o>)> {
+    pub fn examined_mut(&mut self) -> impl Iterator<Item = (usize, &mut Pull<'o>)> {
         let pulls = self.pulls.iter_mut().enumerate();
         pulls.filter(|(_, pull)| pull.is_examined())
     }
 
     /// The examined pulls by their image: the images in the order of their first pulls, each with
     /// the positions of its pulls.
-    pub(crate) fn by_image(&self) -> Vec<Vec<usize>> {
+    pub fn by_image(&self) -> Vec<Vec<usize>> {
         let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
         for (index, pull) in self.pulls.iter().enumerate() {
             if pull.is_examined() {
@@ -137,29 +138,26 @@ impl<'o> Pod<'o> {
     }
 
     /// The pulls at these positions, each with its position.
-    pub(crate) fn at<'p>(
-        &'p self,
-        indexes: &'p [usize],
-    ) -> impl Iterator<Item = (usize, &'p Pull<'o>)> {
+    pub fn at<'p>(&'p self, indexes: &'p [usize]) -> impl Iterator<Item = (usize, &'p Pull<'o>)> {
         let pull = |index: &usize| Some((*index, self.pulls.get(*index)?));
         indexes.iter().filter_map(pull)
     }
 
     /// The app containers that are not exempt, with their positions.
-    pub(crate) fn apps(&self) -> impl Iterator<Item = (usize, &Pull<'o>)> {
+    pub fn apps(&self) -> impl Iterator<Item = (usize, &Pull<'o>)> {
         let pulls = self.pulls.iter().enumerate();
         pulls.filter(|(_, pull)| pull.is_app())
     }
 
     /// The first init container: the first that is neither a native sidecar nor exempt. With its
     /// position.
-    pub(crate) fn first_init(&self) -> Option<(usize, &Pull<'o>)> {
+    pub fn first_init(&self) -> Option<(usize, &Pull<'o>)> {
         let mut pulls = self.pulls.iter().enumerate();
         pulls.find(|(_, pull)| pull.ends() && !pull.settings.is_exempt)
     }
 
     /// The checks that a rule has added: entries of one list, one after another.
-    pub(crate) fn added(&self) -> &[Pull<'o>] {
+    pub fn added(&self) -> &[Pull<'o>] {
         let count = self.pulls.iter().rev();
         let count = count.take_while(|pull| pull.added.is_some()).count();
         let from = self.pulls.len().saturating_sub(count);

@@ -18,7 +18,7 @@ use crate::request::Operation;
 
 /// Runs the rules, and returns what they did: the most important rule comes first. At UPDATE, only
 /// *stale-check* sees what the request doesn't change.
-pub(crate) fn run<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>> {
+pub fn run<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>> {
     // Before all others, because a container that gets its stored image back doesn't change.
     let restored = registry::restore(pod);
     if !pod.is_needed() {

@@ -13,7 +13,7 @@ const ELLIPSIS: &str = "...";
 /// and format characters are escaped: `\u{20}`. So no text can contain a phrase of several words
 /// that a controller reads as a network error, for example `connection refused`, and no text can
 /// break a line or hide a character.
-pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
     let text = if is_long {
         Cow::Owned(cut(text))

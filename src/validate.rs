@@ -68,12 +68,10 @@ fn examine(
     let malformed = |invalid: InvalidField<'_>| {
         Rejection::malformed(invalid.sentence(request.object), request.creates)
     };
-    let object_metadata = Metadata::read(request.object).map_err(malformed)?;
-    if request.is_untouched(&object_metadata) {
+    let metadata = Metadata::read(request.object).map_err(malformed)?;
+    if request.is_untouched(&metadata) {
         return Ok(None);
     }
-    let metadata = request.template_metadata().map_err(malformed)?;
-    let metadata = metadata.unwrap_or(object_metadata);
     let mut pod = Pod::read(request, metadata, settings).map_err(malformed)?;
     if !pod.is_needed() {
         return Ok(None);

@@ -5,7 +5,6 @@ mod common;
 
 mod bytes;
 mod documentation;
-mod every_setting_is_listed;
 mod generated_pages;
 mod presets;
-mod rancher_form;
+mod settings;

@@ -3,13 +3,17 @@
 //! e2e-tests/rows/presets.yaml.
 
 mod admission;
-mod corpus;
 mod objects;
 mod pairs;
 mod selection;
 
 use std::collections::BTreeSet;
 
+use consistent_pull_policy_promises::answers::Answers;
+use consistent_pull_policy_promises::corpus::requests;
+use consistent_pull_policy_promises::generate::Case;
+use consistent_pull_policy_promises::policy::Native;
+use consistent_pull_policy_promises::promises::broken_promises;
 use consistent_pull_policy_promises::repository::{documents, files, text};
 use consistent_pull_policy_survey::AdmissionPolicy;
 use serde_json::{Value, json};
@@ -111,6 +115,22 @@ fn each_preset_has_valid_settings_and_is_mutating_only_if_it_can_change_pods() {
         }
     }
     assert_eq!(suggestions, 2);
+}
+
+#[test]
+fn with_each_preset_the_corpus_keeps_the_promises() {
+    let requests = requests();
+    for preset in presets() {
+        for (name, request) in &requests {
+            let case = Case {
+                request: request.clone(),
+                settings: preset.settings().clone(),
+                answers: Answers::default(),
+            };
+            let broken = broken_promises(&Native, &case);
+            assert_eq!(broken, Ok(Vec::new()), "{name}, {}", preset.name);
+        }
+    }
 }
 
 /// The header says what a reader asks before installing a preset, and which cluster test installs

@@ -11,28 +11,19 @@ mod limits;
 mod reviews;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Parser as _;
-use comfy_table::{CellAlignment, Table, presets};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use xtask::host::module::Module;
 
+use cost::Cost;
 use hostile::Hostile;
 use limits::Limits;
 use reviews::{Measured, Review, container_growths};
-
-/// Measures this policy's module, and fails if a figure is beyond its budget
-#[derive(Debug, clap::Parser)]
-struct Args {
-    /// The annotated module
-    #[arg(default_value = "annotated-policy.wasm")]
-    module: PathBuf,
-}
 
 /// The contents of `budgets.yaml`.
 #[derive(Debug, Deserialize)]
@@ -43,14 +34,14 @@ struct Budgets {
 }
 
 fn main() -> Result<ExitCode> {
-    let args = Args::parse();
     let Budgets { limits, reviews } = read("budgets.yaml")?;
     let hostile: Hostile = read("hostile.yaml")?;
-    let bytes = fs::read(&args.module)
-        .with_context(|| format!("cannot read module {}", args.module.display()))?;
+    let root = folder().join("..");
+    let module = root.join("annotated-policy.wasm");
+    let bytes = fs::read(&module);
+    let bytes = bytes.with_context(|| format!("cannot read module {}", module.display()))?;
     // A module that imports anything but waPC's functions is an error here.
     let module = Module::new(&bytes)?;
-    let root = folder().join("..");
     let measured = reviews
         .par_iter()
         .map(|review| review.measure(&root, &module));
@@ -59,11 +50,9 @@ fn main() -> Result<ExitCode> {
         .into_iter()
         .flatten()
         .collect();
-    println!("{}", table(&measured));
-
     let size = u64::try_from(bytes.len())?;
     println!(
-        "\nannotated module: {size} bytes, at most {}",
+        "annotated module: {size} bytes, at most {}",
         limits.module_bytes
     );
     let mut excesses = Vec::new();
@@ -71,18 +60,23 @@ fn main() -> Result<ExitCode> {
         excesses.push(format!("annotated module: {size} bytes"));
     }
     for Measured {
-        name,
-        answer,
-        most,
-        cost,
-        ..
+        name, most, cost, ..
     } in &measured
     {
+        let Cost {
+            request_bytes,
+            added_bytes,
+            instructions,
+            memory_bytes,
+        } = cost;
+        println!(
+            "{name}: {request_bytes} bytes, {added_bytes} added, {instructions} instructions, \
+             {memory_bytes} bytes of memory"
+        );
         excesses.extend(limits.excesses(name, cost, false, 0));
-        if let Some(most) = most.filter(|most| cost.instructions > *most) {
+        if let Some(most) = most.filter(|most| instructions > most) {
             excesses.push(format!(
-                "{name}, {answer}: {} instructions, at most {most}",
-                cost.instructions
+                "{name}: {instructions} instructions, at most {most}"
             ));
         }
     }
@@ -116,41 +110,4 @@ fn read<T: DeserializeOwned>(file: &str) -> Result<T> {
     let text = fs::read_to_string(folder().join(file));
     let text = text.with_context(|| format!("cannot read bench/{file}"))?;
     yaml_serde::from_str(&text).with_context(|| format!("cannot read bench/{file}"))
-}
-
-/// A table in Markdown.
-fn table(measured: &[Measured]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "request",
-        "answer",
-        "bytes",
-        "added",
-        "instructions",
-        "at most",
-        "memory",
-    ]);
-    for Measured {
-        name,
-        answer,
-        most,
-        cost,
-        ..
-    } in measured
-    {
-        table.add_row([
-            name.clone(),
-            (*answer).to_owned(),
-            cost.request_bytes.to_string(),
-            cost.added_bytes.to_string(),
-            cost.instructions.to_string(),
-            most.map_or_else(String::new, |most| most.to_string()),
-            cost.memory_bytes.to_string(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }

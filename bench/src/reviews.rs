@@ -82,7 +82,7 @@ impl Review {
             response.message
         );
         let measured = Measured {
-            name: self.name.clone(),
+            name: format!("{}, {answer}", self.name),
             answer,
             containers: self.containers,
             most,

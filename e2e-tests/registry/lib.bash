@@ -1,7 +1,7 @@
 # Registries for the end-to-end tests, on free ports of 127.0.0.1.
 #
 # `start_registry` starts Debian's docker-registry. `start_faulty_registry` starts a registry that fails on demand
-# (e2e-tests/faulty-registry). `publish` pushes an image to a registry. A test file starts servers in setup_file, and
+# (faulty.py). A test file starts servers in setup_file, and
 # stops all of them with `stop_servers` in teardown_file.
 
 # All programs connect to the loopback without a proxy. Hosts have no credentials, unless a test gives
@@ -94,7 +94,7 @@ YAML
 # start_faulty_registry NAME [private]: starts the registry that fails on demand, and prints its address.
 start_faulty_registry() {
   local port
-  start "$1" "${XTASK%/*}/faulty-registry" "${@:2}"
+  start "$1" python3 e2e-tests/registry/faulty.py "${@:2}"
   port=$(port_of "$1" '1s/^\([0-9]*\)$/\1/p') &&
     started "$1" "127.0.0.1:$port"
 }
@@ -110,47 +110,18 @@ started() {
 
 # ---- images ---------------------------------------------------------------------------------
 
-# descriptor DIR TYPE: stores standard input as a blob, and prints its descriptor.
-descriptor() {
-  local content digest
-  content=$(mktemp -p "$1")
-  cat >"$content"
-  digest=$(sha256sum <"$content" | cut -d ' ' -f 1)
-  gojq -nc --arg type "application/vnd.oci.image.$2" --arg digest "sha256:$digest" \
-    --argjson size "$(wc -c <"$content")" '{mediaType: $type, digest: $digest, size: $size}'
-  mv "$content" "$1/blobs/sha256/$digest"
-}
+# publish IMAGE: pushes an image, with the credentials of $DOCKER_CONFIG.
+publish() { "$XTASK" push annotated-policy.wasm "registry://$1"; }
 
-# image DIR ARCHITECTURE CONTENT: makes an image for Linux, with one empty layer and the label CONTENT. Prints the
-# descriptor of the image.
-image() {
-  local config layer diff_id
-  layer=$(head -c 1024 /dev/zero | gzip -n | descriptor "$1" layer.v1.tar+gzip)
-  diff_id=sha256:$(head -c 1024 /dev/zero | sha256sum | cut -d ' ' -f 1)
-  config=$(gojq -nc --arg arch "$2" --arg content "$3" --arg diff_id "$diff_id" '
-    {architecture: $arch, os: "linux", config: {Labels: {content: $content}},
-     rootfs: {type: "layers", diff_ids: [$diff_id]}}' | descriptor "$1" config.v1+json)
-  gojq -nc --argjson config "$config" --argjson layer "$layer" '
-    {schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
-     config: $config, layers: [$layer]}' | descriptor "$1" manifest.v1+json |
-    gojq -c --arg arch "$2" '.platform = {architecture: $arch, os: "linux"}'
-}
+# manifest IMAGE: prints what the registry has.
+manifest() { skopeo inspect --tls-verify=false --raw "docker://$1"; }
 
-# publish IMAGE CONTENT [ARCHITECTURE...]: pushes an index if two or more architectures are given, else an image for
-# amd64.
-publish() {
-  local dir root architectures=("${@:3}")
-  dir=$(mktemp -d -p "$BATS_FILE_TMPDIR")
-  mkdir -p "$dir/blobs/sha256"
-  echo '{"imageLayoutVersion":"1.0.0"}' >"$dir/oci-layout"
-  if ((${#architectures[@]} > 1)); then
-    root=$(for architecture in "${architectures[@]}"; do image "$dir" "$architecture" "$2"; done |
-      gojq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' |
-      descriptor "$dir" index.v1+json)
-  else
-    root=$(image "$dir" amd64 "$2")
-  fi
-  jq -nc --argjson root "$root" '{schemaVersion: 2, manifests: [$root]}' >"$dir/index.json"
-  skopeo copy --quiet --insecure-policy --preserve-digests --all --dest-tls-verify=false \
-    ${CREDENTIALS:+--dest-creds "$CREDENTIALS"} "oci:$dir" "docker://$1"
+# publish_index IMAGE TAG: pushes an index of this image, to the same repository.
+publish_index() {
+  manifest "$1" >"$BATS_FILE_TMPDIR/manifest"
+  jq -n --arg digest "sha256:$(sha256sum <"$BATS_FILE_TMPDIR/manifest" | cut -d ' ' -f 1)" --argjson size "$(wc -c <"$BATS_FILE_TMPDIR/manifest")" '
+    "application/vnd.oci.image" as $type | {schemaVersion: 2, mediaType: "\($type).index.v1+json",
+      manifests: [{mediaType: "\($type).manifest.v1+json", $digest, $size, platform: {architecture: "amd64", os: "linux"}}]}' |
+    curl --silent --fail --request PUT --header 'Content-Type: application/vnd.oci.image.index.v1+json' --data-binary @- \
+      "http://${1%%/*}/v2/$(sed 's#^[^/]*/##; s#:[^:]*$##' <<<"$1")/manifests/$2"
 }

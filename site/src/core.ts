@@ -3,7 +3,7 @@
  * about Kubernetes and about this policy comes from these two modules.
  */
 
-import { Guest, GuestError } from "./host.ts";
+import { Guest } from "./host.ts";
 
 type Exports = {
   memory: WebAssembly.Memory;
@@ -61,13 +61,12 @@ export class Core {
   /** This policy's answer. A module that fails rejects, as in policy-server. */
   #validate(payload: Uint8Array): Uint8Array {
     try {
-      return this.#guest.call("validate", payload, (_, namespace, __, image) =>
+      return this.#guest.call("validate", payload, (namespace, image) =>
         namespace === "oci" ? this.#digest(image) : new Uint8Array(),
       );
     } catch (error) {
-      if (!(error instanceof GuestError)) throw error;
       this.fresh();
-      const message = `internal server error: Guest call failure: ${error.message}`;
+      const message = `internal server error: Guest call failure: ${error instanceof Error ? error.message : error}`;
       return encoder.encode(JSON.stringify({ accepted: false, message, code: 500 }));
     }
   }

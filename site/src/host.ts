@@ -1,22 +1,11 @@
 /**
  * A waPC host in the browser. It calls the module as policy-server does.
  *
- * The module is compiled once. Every call of `call` gets a fresh instance, as in policy-server. So
- * no state is left from one request to the next. The protocol is that of the crate wapc-guest 1.2.
+ * The protocol is that of the crate wapc-guest 1.2.
  */
 
 /** Answers a host call. If it throws an error, the guest gets the message of this error. */
-export type HostCall = (
-  binding: string,
-  namespace: string,
-  operation: string,
-  payload: Uint8Array,
-) => Uint8Array;
-
-/** The guest has reported an error, has trapped, or has given no answer. */
-export class GuestError extends Error {
-  override name = "GuestError";
-}
+export type HostCall = (namespace: string, payload: Uint8Array) => Uint8Array;
 
 type Exports = {
   memory: WebAssembly.Memory;
@@ -26,18 +15,6 @@ type Exports = {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/**
- * Calls an operation of a fresh instance of the guest.
- *
- * @throws {GuestError} with the guest's own message, if there is one.
- */
-export const call = (
-  module: WebAssembly.Module,
-  operation: string,
-  payload: Uint8Array,
-  hostCall: HostCall,
-): Uint8Array => new Guest(module).call(operation, payload, hostCall);
 
 /**
  * An instance of the guest for several calls. A survey makes thousands of calls, and a fresh
@@ -56,7 +33,7 @@ export class Guest {
 
   constructor(private readonly module: WebAssembly.Module) {}
 
-  /** @throws {GuestError} with the guest's own message, if there is one. */
+  /** @throws an error with the guest's own message, if there is one. */
   call(operation: string, payload: Uint8Array, hostCall: HostCall): Uint8Array {
     this.#operation = encoder.encode(operation);
     this.#payload = new Uint8Array(payload);
@@ -70,12 +47,10 @@ export class Guest {
     } catch (thrown) {
       // After a trap, the instance can be in any state.
       this.#exports = undefined;
-      throw new GuestError(thrown instanceof Error ? thrown.message : String(thrown), {
-        cause: thrown,
-      });
+      throw thrown;
     }
-    if (done !== 1) throw new GuestError(this.#error ?? "the guest failed without a word");
-    if (!this.#response) throw new GuestError("the guest gave no answer");
+    if (done !== 1) throw new Error(this.#error ?? "the guest failed without a word");
+    if (!this.#response) throw new Error("the guest gave no answer");
     return this.#response;
   }
 
@@ -92,21 +67,19 @@ export class Guest {
         this.#error = this.#text(pointer, length);
       },
       __host_call: (
-        binding: number,
-        bindingLength: number,
+        _binding: number,
+        _bindingLength: number,
         namespace: number,
         namespaceLength: number,
-        operation: number,
-        operationLength: number,
+        _operation: number,
+        _operationLength: number,
         pointer: number,
         length: number,
       ) => {
         this.#hostResponse = this.#hostError = new Uint8Array();
         try {
           const response = this.#hostCall(
-            this.#text(binding, bindingLength),
             this.#text(namespace, namespaceLength),
-            this.#text(operation, operationLength),
             this.#read(pointer, length),
           );
           this.#hostResponse = new Uint8Array(response);
@@ -131,7 +104,7 @@ export class Guest {
 
   /** Growing the memory replaces its buffer, so the buffer is read at every access. */
   #memory(): ArrayBuffer {
-    if (!this.#exports) throw new GuestError("the module called its host before it was started");
+    if (!this.#exports) throw new Error("the module called its host before it was started");
     return this.#exports.memory.buffer;
   }
 

@@ -8,7 +8,7 @@
 import type { Question } from "./types.ts";
 
 /** The texts that a person has typed, and what the person chose. */
-export type Typed = { object: string; settings: string; question?: Question; preset?: string };
+export type Typed = { object: string; settings: string; question: Question; preset: string };
 
 const VERSION = "1=";
 

@@ -6,7 +6,6 @@ import { showAnswer, showStart, type Shown } from "./answer-view.ts";
 import { Client, NAMES } from "./client.ts";
 import { byId, copy, h } from "./dom.ts";
 import { editor } from "./editor.ts";
-import { Guest, type HostCall } from "./host.ts";
 import { fromFragment, toFragment } from "./link.ts";
 import { PlanView } from "./plan-view.ts";
 import { SurveyView } from "./survey-view.ts";
@@ -330,8 +329,8 @@ async function follow(): Promise<string> {
   try {
     const typed = await fromFragment(location.hash);
     if (!typed) return "";
-    if (typed.question) survey.incident = typed.question.incident;
-    preset = typed.preset ?? "";
+    survey.incident = typed.question.incident;
+    preset = typed.preset;
     settingsEditor.replace(typed.settings);
     objectEditor.replace(typed.object);
     return "";
@@ -339,25 +338,6 @@ async function follow(): Promise<string> {
     return message(error);
   }
 }
-
-/** With these functions, a script asks this policy's module in this page, as a host does. */
-const forScripts = {
-  validateSettings: (settings: unknown) => client.validateSettings(settings),
-  answerOf: async (request: object, settings: unknown, host: HostCall): Promise<Answer> => {
-    // A host passes no null fields on.
-    const fields = Object.entries(request).filter(([, value]) => value !== null);
-    const passed = { request: Object.fromEntries(fields), settings };
-    const payload = new TextEncoder().encode(JSON.stringify(passed));
-    const bytes = new Guest(await policy).call("validate", payload, host);
-    return JSON.parse(new TextDecoder().decode(bytes)) as Answer;
-  },
-};
-declare global {
-  interface Window {
-    consistentPullPolicy: typeof forScripts;
-  }
-}
-window.consistentPullPolicy = forScripts;
 
 byId("module").textContent = `annotated-policy.wasm ${version}`;
 await client.started;

@@ -59,7 +59,7 @@ export type Report = {
   workloads: number;
   done: number;
   presets: Line[];
-  registries: { name: string; pods: number; doubt: string | null; isPublic: boolean }[];
+  registries: { name: string; pods: number; doubt: string | null }[];
   images: string[];
   namespaces: string[];
 };

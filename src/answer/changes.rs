@@ -1,7 +1,5 @@
 //! The changes of a Pod, as the record lists them, and the functions that make them in the object.
 
-use std::slice::Iter;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -11,7 +9,7 @@ use crate::pod::{List, Pod, Pull, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
-pub(super) struct Change<'p> {
+pub struct Change<'p> {
     /// The path in the returned object.
     path: String,
     container: &'p str,
@@ -21,35 +19,30 @@ pub(super) struct Change<'p> {
     to: Value,
     /// The rule that changed the value.
     rule: &'static str,
+    /// The sort key: list, index, and image before pull policy.
+    #[serde(skip)]
+    position: (List, usize, bool),
 }
 
 /// An edit of the object: the path of a value, and the new value. With an index, the value is a
 /// list, and its elements are inserted there into the list at the path.
-pub(crate) type Edit = (String, Option<usize>, Value);
-
-/// The position of a change: list, index, and image before pull policy.
-type Position = (List, usize, bool);
+pub type Edit = (String, Option<usize>, Value);
 
 /// All changes, in the order of the returned Pod.
-pub(super) fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
-    let mut checks = pod.added().iter();
-    let changes = entries.iter();
-    let changes = changes.filter_map(|entry| change(pod, entry, &mut checks));
-    let mut changes: Vec<(Position, Change<'p>)> = changes.collect();
-    changes.sort_by_key(|(position, _)| *position);
-    changes.into_iter().map(|(_, change)| change).collect()
+pub fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
+    let changes = entries.iter().filter_map(|entry| change(pod, entry));
+    let mut changes: Vec<Change<'p>> = changes.collect();
+    changes.sort_by_key(|change| change.position);
+    changes
 }
 
-/// The change of an entry. None if it is a report. `checks` are the added checks.
-fn change<'p>(
-    pod: &'p Pod<'_>,
-    entry: &Entry<'_>,
-    checks: &mut Iter<'p, Pull<'_>>,
-) -> Option<(Position, Change<'p>)> {
-    let pull = match entry.what {
-        What::Check(..) => checks.next()?,
-        _ => pod.pulls.get(entry.pull)?,
+/// The change of an entry. None if it is a report.
+fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
+    let position = match entry.what {
+        What::Check(position) => position,
+        _ => entry.pull,
     };
+    let pull = pod.pulls.get(position)?;
     let list = pull.list;
     let (key, from, to) = match &entry.what {
         What::Image(image) => {
@@ -60,14 +53,16 @@ fn change<'p>(
             let from = pull.written_policy.map(PullPolicy::as_str);
             (Some(list.policy_key()), from, policy.as_str().into())
         }
-        What::Check(..) => {
+        What::Check(_) => {
             let to = list.entry(&pull.name, pull.image(), pull.policy);
             (None, None, to)
         }
         _ => return None,
     };
     let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
-    let change = Change {
+    let is_policy = matches!(entry.what, What::Policy(_));
+    Some(Change {
+        position: (list, index, is_policy),
         path: match key {
             Some(key) => pull.field_path(spec, index, key),
             None => pull.path(spec, index),
@@ -76,9 +71,7 @@ fn change<'p>(
         from,
         to,
         rule: entry.rule,
-    };
-    let is_policy = key == Some(list.policy_key());
-    Some(((list, index, is_policy), change))
+    })
 }
 
 /// The index of a pull in its list of the returned object. Added checks move the entries behind
@@ -95,10 +88,7 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
 
 /// The edits of the object that these changes and annotations make. Their paths are those of the
 /// returned object.
-pub(super) fn edits(
-    changes: Vec<Change<'_>>,
-    annotations: Vec<(&'static str, String)>,
-) -> Vec<Edit> {
+pub fn edits(changes: Vec<Change<'_>>, annotations: Vec<(&'static str, String)>) -> Vec<Edit> {
     let annotations = annotations.into_iter().map(|(key, annotation)| {
         let path = ["metadata.annotations.", key].concat();
         (path, None, annotation.into())
@@ -110,7 +100,7 @@ pub(super) fn edits(
 
 /// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
 /// is at `spec`.
-pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
+pub fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let added = pod.added();
     let Some(first) = added.first() else {
@@ -129,7 +119,7 @@ pub(super) fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
 
 /// Makes an edit. The list into which elements are inserted may be missing, or shorter than the
 /// index.
-pub(crate) fn apply(object: &mut Value, (path, index, value): Edit) {
+pub fn apply(object: &mut Value, (path, index, value): Edit) {
     match (value_at(object, &path), index, value) {
         (Some(Value::Array(list)), Some(index), Value::Array(values)) => {
             let index = index.min(list.len());

@@ -1,6 +1,6 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
-use super::json_list::LIST_MAX;
+use super::annotations::LIST_MAX;
 use super::verdict::{Verdict, verdict};
 use crate::entry::{Entry, Sentence, What};
 use crate::pod::Pod;
@@ -31,7 +31,7 @@ fn sentence(pod: &Pod<'_>, entry: &Entry<'_>, is_about_returned: bool) -> Option
 }
 
 /// The message of a rejection: a sentence for each entry that rejects, the most important first.
-pub(super) fn message(pod: &Pod<'_>, entries: &[Entry<'_>]) -> String {
+pub fn message(pod: &Pod<'_>, entries: &[Entry<'_>]) -> String {
     let mut hidden = 0_usize;
     let mut sentences = Vec::new();
     for entry in entries {
@@ -54,18 +54,18 @@ pub(super) fn message(pod: &Pod<'_>, entries: &[Entry<'_>]) -> String {
 
 /// The warnings of an answer.
 #[derive(Default)]
-pub(super) struct Warnings {
+pub struct Warnings {
     /// At most `WARNINGS_MAX` lines. If there are more, the last line says how many.
-    pub(super) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The sentences about what was found and not repaired, as far as an annotation has room for
     /// them. Empty if the Pod gets no annotation.
-    pub(super) unrepaired: Vec<String>,
+    pub unrepaired: Vec<String>,
 }
 
 /// A line for each entry that warns, and for each repair that is worth knowing. In a repaired Pod,
 /// the lines about what was not repaired describe the returned Pod. So a second run has the same
 /// lines.
-pub(super) fn warnings(pod: &Pod<'_>, entries: &[Entry<'_>], is_repaired: bool) -> Warnings {
+pub fn warnings(pod: &Pod<'_>, entries: &[Entry<'_>], is_repaired: bool) -> Warnings {
     let mut warnings = Warnings::default();
     // Only a Pod that is created gets the annotation.
     let has_annotation = is_repaired && pod.request.creates;

@@ -6,7 +6,7 @@ use crate::settings::{Mode, PodTemplates, Settings};
 
 /// What happens with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// The request is rejected.
     Rejects,
     /// There is a warning.
@@ -19,34 +19,22 @@ pub(super) enum Verdict {
 
 /// The verdict about an entry, and how its sentence begins in a pod template: with what would
 /// become of the Pods.
-pub(super) fn verdict(
+pub fn verdict(
     entry: &Entry<'_>,
     settings: &Settings,
     operation: Operation,
 ) -> (Verdict, &'static str) {
     let of_pods = match (settings.mode, &entry.what) {
         _ if entry.sentence.is_none() => Verdict::Silent,
-        (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(..)) => Verdict::Repairs,
-        (Mode::Warn, _)
-        | (
-            _,
-            What::NoCheck {
-                rejects_pods: false,
-            }
-            | What::WrongImage {
-                rejects_pods: false,
-            }
-            | What::NotFound {
-                rejects_pods: false,
-            }
-            | What::Lookup(..),
-        ) => Verdict::Warns,
+        (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(_)) => Verdict::Repairs,
+        (Mode::Warn, _) | (_, What::Lookup(..)) => Verdict::Warns,
+        _ if entry.is_warning => Verdict::Warns,
         _ => Verdict::Rejects,
     };
     let prefix = match (of_pods, &entry.what) {
         _ if operation != Operation::Template => "",
         (Verdict::Rejects, _) => "its Pods would be rejected: ",
-        (Verdict::Warns, What::NotFound { .. }) => "its Pods would wait: ",
+        (Verdict::Warns, What::NotFound) => "its Pods would wait: ",
         _ => "",
     };
     let verdict = match (settings.mode, settings.pod_templates) {

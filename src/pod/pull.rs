@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::list::List;
+use super::spec::List;
 use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, InvalidField};
@@ -12,39 +12,39 @@ use crate::sanitize::sanitize;
 use crate::settings::{ForImage, Settings};
 
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
-pub(crate) struct Pull<'o> {
-    pub(crate) list: List,
+pub struct Pull<'o> {
+    pub list: List,
     /// The index in the list: that of the request, or of an added check in the returned object.
-    pub(crate) index: usize,
+    pub index: usize,
     /// The entry of the request.
-    pub(crate) value: &'o Value,
+    pub value: &'o Value,
     /// The entry of a check that a rule has added.
-    pub(crate) added: Option<Value>,
-    pub(crate) name: Cow<'o, str>,
+    pub added: Option<Value>,
+    pub name: Cow<'o, str>,
     /// The image that came in.
-    pub(crate) written_image: &'o str,
+    pub written_image: &'o str,
     /// This image, parsed.
-    pub(crate) reference: Result<Reference<'o>, Invalid>,
+    pub reference: Result<Reference<'o>, Invalid>,
     /// The image that a rule has written in its place.
-    pub(crate) new_image: Option<String>,
+    pub new_image: Option<String>,
     /// The pull policy that came in. None if none was set.
-    pub(crate) written_policy: Option<PullPolicy>,
+    pub written_policy: Option<PullPolicy>,
     /// The pull policy that came in, or else the server default.
-    pub(crate) policy_before: PullPolicy,
+    pub policy_before: PullPolicy,
     /// The pull policy now.
-    pub(crate) policy: PullPolicy,
+    pub policy: PullPolicy,
     /// What the settings say about the image that came in.
-    pub(crate) settings: ForImage<'o>,
+    pub settings: ForImage<'o>,
     /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
-    pub(crate) is_native_sidecar: bool,
+    pub is_native_sidecar: bool,
     /// Whether it is an image check.
-    pub(crate) is_check: bool,
+    pub is_check: bool,
     /// When it is pulled, and what starts after it.
-    pub(crate) start: Start,
+    pub start: Start,
     /// At UPDATE, the image of this container in the stored object.
-    pub(crate) stored_image: Option<&'o str>,
+    pub stored_image: Option<&'o str>,
     /// Whether the request adds it or changes its image. At CREATE, every pull is new.
-    pub(crate) is_new: bool,
+    pub is_new: bool,
 }
 
 impl<'o> Pull<'o> {
@@ -53,7 +53,7 @@ impl<'o> Pull<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(super) fn read(
+    pub fn read(
         list: List,
         index: usize,
         value: &'o Value,
@@ -83,7 +83,7 @@ impl<'o> Pull<'o> {
     }
 
     /// A pull without an entry of the request.
-    pub(crate) fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
+    pub fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
         Self {
             list,
             index,
@@ -106,33 +106,33 @@ impl<'o> Pull<'o> {
     }
 
     /// Whether it is an init container that ends before the next container starts.
-    pub(crate) fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.list == List::InitContainers && !self.is_native_sidecar
     }
 
     /// Whether it is an app container that is not exempt.
-    pub(crate) fn is_app(&self) -> bool {
+    pub fn is_app(&self) -> bool {
         self.list == List::Containers && !self.settings.is_exempt
     }
 
     /// Whether its image can't be parsed, or is an image ID that the settings refuse.
-    pub(crate) fn is_invalid(&self) -> bool {
+    pub fn is_invalid(&self) -> bool {
         !self.settings.is_exempt && (self.reference.is_err() || self.settings.is_refused)
     }
 
     /// Whether the rules after *invalid-image* examine it.
-    pub(crate) fn is_examined(&self) -> bool {
+    pub fn is_examined(&self) -> bool {
         self.is_new && !self.settings.is_exempt && !self.is_invalid()
     }
 
     /// The image now.
-    pub(crate) fn image(&self) -> &str {
+    pub fn image(&self) -> &str {
         self.new_image.as_deref().unwrap_or(self.written_image)
     }
 
     /// The image now, in the form in which images are compared: `:latest` is added to a reference
     /// that has neither a tag nor a digest. Two pulls have the same image if these texts are equal.
-    pub(crate) fn same_image(&self) -> Cow<'_, str> {
+    pub fn same_image(&self) -> Cow<'_, str> {
         match &self.new_image {
             Some(image) => image.into(),
             None => self.same_image_before(),
@@ -140,7 +140,7 @@ impl<'o> Pull<'o> {
     }
 
     /// The image that came in, in the same form.
-    pub(crate) fn same_image_before(&self) -> Cow<'o, str> {
+    pub fn same_image_before(&self) -> Cow<'o, str> {
         let lacks_version =
             |image: Reference<'_>| image.tag().is_none() && image.digest().is_none();
         if self.reference.is_ok_and(lacks_version) {
@@ -152,18 +152,18 @@ impl<'o> Pull<'o> {
 
     /// The path of the entry, e.g. `spec.containers[0]`, at an index of its list. `spec` is the
     /// path of the Pod spec.
-    pub(crate) fn path(&self, spec: &str, index: usize) -> String {
+    pub fn path(&self, spec: &str, index: usize) -> String {
         format!("{spec}.{}[{index}]", self.list.name())
     }
 
     /// The path of the image or of the pull policy, by its key.
-    pub(crate) fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
+    pub fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
         let entry = self.path(spec, index);
         format!("{entry}.{}{key}", self.list.source_path())
     }
 
     /// The name for a sentence. A name of digits only would be read as a number.
-    pub(crate) fn label(&self) -> Cow<'_, str> {
+    pub fn label(&self) -> Cow<'_, str> {
         let name = sanitize(&self.name);
         let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
         match self.list {
@@ -174,20 +174,20 @@ impl<'o> Pull<'o> {
     }
 
     /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
-    pub(crate) fn pulls(&self, image: &str) -> String {
+    pub fn pulls(&self, image: &str) -> String {
         let (name, policy) = (self.label(), self.policy_before.as_str());
         format!("{name} pulls {image} with {policy}")
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
-    pub(crate) fn now_pulls(&self) -> String {
+    pub fn now_pulls(&self) -> String {
         let (name, image) = (self.label(), sanitize(self.written_image));
         let (now, before) = (self.policy.as_str(), self.policy_before.as_str());
         format!("{name} now pulls {image} with {now} instead of {before}")
     }
 
     /// `set app to Always`
-    pub(crate) fn advice(&self) -> String {
+    pub fn advice(&self) -> String {
         format!("set {} to {}", self.label(), self.policy.as_str())
     }
 }

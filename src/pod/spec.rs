@@ -1,8 +1,10 @@
-//! The parts of a Pod spec that belong to no single container.
+//! The Pod spec: its lists whose entries hold image references, and the parts that belong to no single
+//! container.
 
-use serde_json::Value;
+use k8s_openapi::api::core::v1::VolumeMount;
+use serde_json::{Value, json};
 
-use super::list::List;
+use crate::image::PullPolicy;
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 
 /// The label of a node with the name of its operating system, and the older name of this label.
@@ -11,7 +13,7 @@ const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 const WINDOWS: &str = "windows";
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spec<'o> {
+pub struct Spec<'o> {
     value: &'o Value,
     host_users: Option<bool>,
     runtime_class: Option<&'o str>,
@@ -24,7 +26,7 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// A value has a wrong shape.
-    pub(crate) fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
+    pub fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
         let os = json::member(value, "os")?;
         Ok(Self {
             value,
@@ -39,23 +41,23 @@ impl<'o> Spec<'o> {
     ///
     /// # Errors
     /// The value is no list.
-    pub(crate) fn entries(&self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
+    pub fn entries(&self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
         json::list(self.value, list.name())
     }
 
-    pub(crate) fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
+    pub fn volume_names(&self) -> impl Iterator<Item = &'o str> + use<'o> {
         let volumes = lenient_list(self.value, List::Volumes.name()).iter();
         volumes.filter_map(|volume| lenient_string(volume, "name"))
     }
 
     /// Whether the Pod's containers are always started again, so that its work is never half done.
     /// `Always` is also the default.
-    pub(crate) fn restarts_always(&self) -> bool {
+    pub fn restarts_always(&self) -> bool {
         matches!(self.restart_policy, None | Some("" | "Always"))
     }
 
     /// Whether the Pod asks for Windows: in `spec.os.name` or in its `nodeSelector`.
-    pub(crate) fn asks_for_windows(&self) -> bool {
+    pub fn asks_for_windows(&self) -> bool {
         let selector = self.value.get("nodeSelector");
         let os = |label: &str| lenient_string(selector?, label);
         self.os_name == Some(WINDOWS) || OS_LABELS.map(os).contains(&Some(WINDOWS))
@@ -64,7 +66,7 @@ impl<'o> Spec<'o> {
     /// The field because of which many of the Pod's nodes can't mount image volumes: a user
     /// namespace (containerd before 2.1.7 and 2.2.2, containerd#12812) or a runtime class (Kata
     /// Containers, kata-containers#13749, and gVisor, gvisor#14471).
-    pub(crate) fn refuses_image_volumes(&self) -> Option<&'static str> {
+    pub fn refuses_image_volumes(&self) -> Option<&'static str> {
         if self.host_users == Some(false) {
             return Some("hostUsers: false");
         }
@@ -75,10 +77,108 @@ impl<'o> Spec<'o> {
     /// Whether `spec.resources` has a request or a limit for the whole Pod (KEP-2837), of cpu,
     /// memory or huge pages. These are the only resources that a Pod can have as a whole.
     /// Source: `IsSupportedPodLevelResource` in `pkg/apis/core/v1/helper/helpers.go`.
-    pub(crate) fn has_resources(&self) -> bool {
+    pub fn has_resources(&self) -> bool {
         let lists = ["requests", "limits"];
         let lists = lists.map(|key| self.value.get("resources")?.get(key)?.as_object());
         let mut names = lists.into_iter().flatten().flat_map(|list| list.keys());
         names.any(|name| matches!(&**name, "cpu" | "memory") || name.starts_with("hugepages-"))
     }
+}
+
+/// A list of a Pod spec whose entries hold image references. The order is that in which this policy
+/// reads them.
+///
+/// Only this file knows that the image of a volume is one level deeper than that of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum List {
+    /// `spec.initContainers`
+    InitContainers,
+    /// `spec.containers`
+    Containers,
+    /// `spec.ephemeralContainers`
+    EphemeralContainers,
+    /// `spec.volumes`. Only image volumes (KEP-4639) hold image references.
+    Volumes,
+}
+
+impl List {
+    /// All lists, in their order.
+    pub const ALL: [Self; 4] = [
+        Self::InitContainers,
+        Self::Containers,
+        Self::EphemeralContainers,
+        Self::Volumes,
+    ];
+
+    /// The list's name in the Pod spec.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InitContainers => "initContainers",
+            Self::Containers => "containers",
+            Self::EphemeralContainers => "ephemeralContainers",
+            Self::Volumes => "volumes",
+        }
+    }
+
+    /// The object of an entry that has the image and the pull policy. None if the entry has no
+    /// image, e.g. a volume of another kind.
+    ///
+    /// # Errors
+    /// The entry is no object.
+    pub fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
+        match self {
+            Self::Volumes => json::member(entry, "image"),
+            _ => Ok(Some(entry)),
+        }
+    }
+
+    /// The key of the image in its object.
+    pub const fn image_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "reference",
+            _ => "image",
+        }
+    }
+
+    /// The key of the pull policy in the same object.
+    pub const fn policy_key(self) -> &'static str {
+        match self {
+            Self::Volumes => "pullPolicy",
+            _ => "imagePullPolicy",
+        }
+    }
+
+    /// The path from an entry to the object that has the image, with a dot behind it.
+    pub const fn source_path(self) -> &'static str {
+        match self {
+            Self::Volumes => "image.",
+            _ => "",
+        }
+    }
+
+    /// A new entry: its name, its image and its pull policy.
+    pub fn entry(self, name: &str, image: &str, policy: PullPolicy) -> Value {
+        let policy = policy.as_str();
+        match self {
+            Self::Volumes => {
+                json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})
+            }
+            _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
+        }
+    }
+}
+
+/// The folder in which this policy mounts check volumes.
+pub const MOUNT_FOLDER: &str = "/.imagecheck/";
+
+/// The mount of an added check volume.
+pub fn mount(name: &str) -> Value {
+    let mount = VolumeMount {
+        name: name.to_owned(),
+        mount_path: [MOUNT_FOLDER, name].concat(),
+        read_only: Some(true),
+        ..VolumeMount::default()
+    };
+    // serde can write each mount.
+    serde_json::to_value(mount).unwrap_or_default()
 }

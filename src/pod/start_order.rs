@@ -13,24 +13,24 @@ use crate::image::PullPolicy;
 /// A moment of a Pod's start: the index of an init container of the request, or `APPS`. A later
 /// moment is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(usize);
+pub struct Moment(usize);
 
 impl Moment {
     /// All app containers start.
-    pub(crate) const APPS: Self = Self(usize::MAX);
+    pub const APPS: Self = Self(usize::MAX);
 }
 
 /// When a pull is made while a Pod starts, and what starts after it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Start {
+pub struct Start {
     /// When the pull is made. None for an ephemeral container, and for a volume that no container
     /// mounts.
-    pub(crate) moment: Option<Moment>,
+    pub moment: Option<Moment>,
     /// The first moment of which everything starts after this pull. None if there is no such
     /// moment.
-    pub(crate) followed_from: Option<Moment>,
+    pub followed_from: Option<Moment>,
     /// The positions of the containers that mount the volume, in ascending order.
-    pub(crate) mounted_by: Vec<usize>,
+    pub mounted_by: Vec<usize>,
     /// Whether every app container that counts mounts the volume.
     is_on_every_app: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Start {
 impl Start {
     /// An init container. It may pull its image volumes before its own image, so nothing of its own
     /// moment starts after the pull of its image.
-    pub(crate) fn init_container(index: usize) -> Self {
+    pub fn init_container(index: usize) -> Self {
         Self {
             moment: Some(Moment(index)),
             followed_from: Some(Moment(index.saturating_add(1))),
@@ -47,7 +47,7 @@ impl Start {
     }
 
     /// An init container that is inserted before the one with this index.
-    pub(crate) fn inserted(index: usize) -> Self {
+    pub fn inserted(index: usize) -> Self {
         Self {
             moment: Some(Moment(index)),
             followed_from: Some(Moment(index)),
@@ -55,7 +55,7 @@ impl Start {
         }
     }
 
-    pub(crate) fn app_container() -> Self {
+    pub fn app_container() -> Self {
         Self {
             moment: Some(Moment::APPS),
             ..Self::default()
@@ -63,11 +63,7 @@ impl Start {
     }
 
     /// An image volume. `first` is the start of the first container that mounts it.
-    pub(crate) fn volume(
-        first: Option<&Self>,
-        mounted_by: Vec<usize>,
-        is_on_every_app: bool,
-    ) -> Self {
+    pub fn volume(first: Option<&Self>, mounted_by: Vec<usize>, is_on_every_app: bool) -> Self {
         let moment = first.and_then(|first| first.moment);
         Self {
             moment,
@@ -79,7 +75,7 @@ impl Start {
 
     /// Whether the work that begins at a moment starts after this pull. An init container's own
     /// pull also gates the work that begins with it.
-    pub(crate) fn gates(&self, work: Moment) -> bool {
+    pub fn gates(&self, work: Moment) -> bool {
         match self.followed_from {
             Some(_) => self.moment <= Some(work),
             None => self.is_on_every_app && self.moment == Some(work),
@@ -89,17 +85,14 @@ impl Start {
 
 /// A pull policy, and the position of the pull that has it. The greatest is the strongest, and
 /// among equals the first of the Pod.
-pub(crate) type Strongest = (PullPolicy, Reverse<usize>);
+pub type Strongest = (PullPolicy, Reverse<usize>);
 
 /// A pull: its position in the Pod, its start and its pull policy.
-pub(crate) type Pulled<'s> = (usize, &'s Start, PullPolicy);
+pub type Pulled<'s> = (usize, &'s Start, PullPolicy);
 
 /// The strongest of `others` that starts after each of `firsts`, with the position of the latter.
 /// The lists can be very long, so no two pulls are compared with each other.
-pub(crate) fn strongest_after(
-    firsts: &[Pulled<'_>],
-    others: &[Pulled<'_>],
-) -> Vec<(usize, Strongest)> {
+pub fn strongest_after(firsts: &[Pulled<'_>], others: &[Pulled<'_>]) -> Vec<(usize, Strongest)> {
     let mut found = strongest_on_apps(firsts, others);
     // Sorted from the last moment to the first. At the same moment, `others` come first
     // (`false < true`). So all that starts after one of `firsts` comes before it in this list.

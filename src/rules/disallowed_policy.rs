@@ -8,7 +8,7 @@ const RULE: &str = "disallowed-policy";
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
-pub(super) fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     let may_set = pod.request.operation.may_set_policies();
     for (index, pull) in pod.examined_mut() {
         let Some((setting, pattern, allowed)) = disallowed(pull) else {

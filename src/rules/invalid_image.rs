@@ -14,7 +14,7 @@ const RULE: &str = "invalid-image";
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API
 /// server, because a controller may fill it in.
-pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     let spec = pod.request.kind.spec_path();
     for (index, pull) in pod.pulls.iter().enumerate() {
         if !pull.is_new || !pull.is_invalid() {
@@ -39,7 +39,6 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
                 repaired: None,
             }
         };
-        let what = What::WrongImage { rejects_pods: true };
-        entries.push(Entry::new(RULE, index, what, sentence));
+        entries.push(Entry::new(RULE, index, What::WrongImage, sentence));
     }
 }

@@ -5,12 +5,9 @@
 //! checks, or it makes no check at all. Admission comes later, so this policy sees the final
 //! images.
 
-mod copy;
 mod init_container;
-mod names;
 mod needs;
 mod new_checks;
-mod template;
 
 use std::rc::Rc;
 
@@ -26,7 +23,7 @@ const RULE: &str = "missing-check";
 /// Adds the checks of the images that are not covered, or reports the images, as
 /// `imageChecks.onMissing` says. `images` has the positions of the pulls with each image, and gets
 /// those of the added checks.
-pub(super) fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Vec<usize>]) {
+pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Vec<usize>]) {
     let action = pod.settings.image_checks.on_missing;
     if action == OnMissing::Off || !applies(pod) {
         return;
@@ -43,22 +40,24 @@ pub(super) fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &
         Ok(checks) => {
             pod.pulls.reserve_exact(checks.len());
             for (check, one) in checks.into_iter().zip(&uncovered) {
-                let name = check.name.to_string();
-                let what = What::Check(name.clone(), check.policy);
-                report(pod, entries, one, what, Ok(name));
+                let (position, name) = (pod.pulls.len(), check.name.to_string());
+                entries.extend(entry(pod, one, What::Check(position), Ok(name)));
                 if let Some(pulls) = images.get_mut(one.image) {
-                    pulls.push(pod.pulls.len());
+                    pulls.push(position);
                 }
                 pod.pulls.push(check);
             }
         }
         Err(why) => {
             let is_too_large = why.as_deref() == Some(TOO_LARGE);
-            let rejects_pods = action == OnMissing::Reject || is_too_large;
+            let is_warning = action != OnMissing::Reject && !is_too_large;
             let why: Option<Rc<str>> = why.map(Into::into);
             for one in &uncovered {
-                let what = What::NoCheck { rejects_pods };
-                report(pod, entries, one, what, Err(why.clone()));
+                let entry = entry(pod, one, What::NoCheck, Err(why.clone()));
+                entries.extend(entry.map(|entry| Entry {
+                    is_warning,
+                    ..entry
+                }));
             }
         }
     }
@@ -71,18 +70,15 @@ fn applies(pod: &Pod<'_>) -> bool {
     pod.has_checks() || (pod.settings.image_checks.pods_without_checks && can_be_half_done)
 }
 
-/// Reports an image that is not covered. `repair` has the name of the added check, or says why none
+/// The entry about an image that is not covered. `repair` has the name of the added check, or says why none
 /// is added.
-fn report<'o>(
+fn entry<'o>(
     pod: &Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
     image: &Uncovered,
     what: What,
     repair: Result<String, Option<Rc<str>>>,
-) {
-    let Some(pull) = pod.pulls.get(image.pull) else {
-        return;
-    };
+) -> Option<Entry<'o>> {
+    let pull = pod.pulls.get(image.pull)?;
     let first_mounting = pod.at(&pull.start.mounted_by).next();
     let waiting = first_mounting.map_or(pull, |(_, container)| container);
     let waiting = waiting.label().into_owned();
@@ -91,7 +87,7 @@ fn report<'o>(
         Form::ImageVolume => ("image volume", List::Volumes.policy_key()),
         Form::InitContainer => ("init container", List::InitContainers.policy_key()),
     };
-    entries.push(Entry::new(RULE, image.pull, what, move |pull, image| {
+    Some(Entry::new(RULE, image.pull, what, move |pull, image| {
         let (label, now) = (pull.label(), sanitize(pull.image()));
         Sentence {
             problem: format!("{label} pulls {image} but no image check pulls it first"),
@@ -106,5 +102,5 @@ fn report<'o>(
                 format!("{name} was added: it pulls {now} with {policy} before {waiting} starts")
             }),
         }
-    }));
+    }))
 }

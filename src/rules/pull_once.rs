@@ -16,7 +16,7 @@ const RULE: &str = "pull-once";
 
 /// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with
 /// the same image and `Always`. `images` has the positions of the pulls with each image.
-pub(super) fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+pub fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
     if !pod.settings.pull_once || !pod.has_checks() {
         return;
     }

@@ -15,7 +15,7 @@ use crate::request::Operation;
 const RULE: &str = "stale-check";
 
 /// Warns of each check whose image no pull that is no check has, neither as it came in nor now.
-pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     if !pod.has_checks() {
         return;
     }
@@ -39,10 +39,10 @@ pub(super) fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
             && !tag.is_some_and(|tag| images.contains(tag))
         {
             let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);
-            let what = What::WrongImage {
-                rejects_pods: false,
-            };
-            entries.push(Entry::new(RULE, index, what, sentence));
+            entries.push(Entry {
+                is_warning: true,
+                ..Entry::new(RULE, index, What::WrongImage, sentence)
+            });
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::pod::{Pod, Pulled, strongest_after};
 const RULE: &str = "weak-check";
 
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
-pub(super) fn raise<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+pub fn raise<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
     for pulls in images {
         let of_kind = |is_check| -> Vec<Pulled<'_>> {
             let pulls = pod.at(pulls).filter(|(_, pull)| pull.is_check == is_check);

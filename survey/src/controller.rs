@@ -3,130 +3,78 @@
 //!
 //! Sources: kubernetes/pkg/controller, `GetPodFromTemplate` in `controller_utils.go`, and the
 //! folders job, cronjob, deployment, replicaset, replication, statefulset and daemon. A test
-//! compares the Pods with captured requests. Names that a cluster would generate are invented.
+//! compares the Pods with captured requests. Names that a cluster would generate are invented, and
+//! so are the values of labels.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::json::{at, list, object_mut, text};
-use crate::object::Kind;
+use crate::json::text;
+use crate::object::{pod_spec, spec_path};
 
-/// An invented hash. A cluster computes it from the pod template.
-const HASH: &str = "6d4cf56db9";
+/// The API server writes these labels into a Job's template only after the mutating webhooks.
+const OF_JOB: &[&str] = &[
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+];
+const OF_STATEFUL_SET: &[&str] = &[
+    "apps.kubernetes.io/pod-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
 
 /// The first Pod of a workload. `None` for an object that is no workload, and for a `PodTemplate`,
 /// because no controller makes Pods from it.
 pub fn first_pod(workload: &Value) -> Option<Value> {
-    let kind = Kind::of(workload)?;
-    let name = match text(workload, &["metadata", "name"]) {
+    let name = match text(workload, "/metadata/name") {
         "" => "unnamed",
         name => name,
     };
-    let spec = workload.get("spec")?;
-    let pod = match kind.name {
-        "Job" => job_pod(name, text(workload, &["metadata", "uid"]), spec),
-        "CronJob" => job_pod(
-            &format!("{name}-29919931"),
-            "",
-            at(spec, &["jobTemplate", "spec"])?,
+    let kind = text(workload, "/kind");
+    let (version, owner, hash, labels) = match kind {
+        "Job" => ("batch/v1", kind, "", OF_JOB),
+        "CronJob" => ("batch/v1", "Job", "-29919931", OF_JOB),
+        "Deployment" => (
+            "apps/v1",
+            "ReplicaSet",
+            "-6d4cf56db9",
+            &["pod-template-hash"][..],
         ),
-        "Deployment" => {
-            let mut pod = pod_of(spec, "ReplicaSet", &format!("{name}-{HASH}"));
-            label(&mut pod, "pod-template-hash", HASH);
-            pod
-        }
-        "StatefulSet" => stateful_set_pod(name, spec),
-        "DaemonSet" => {
-            let mut pod = pod_of(spec, kind.name, name);
-            label(&mut pod, "controller-revision-hash", HASH);
-            label(&mut pod, "pod-template-generation", "1");
-            pod
-        }
-        "ReplicaSet" | "ReplicationController" => pod_of(spec, kind.name, name),
+        "StatefulSet" => ("apps/v1", kind, "", OF_STATEFUL_SET),
+        "DaemonSet" => (
+            "apps/v1",
+            kind,
+            "",
+            &["controller-revision-hash", "pod-template-generation"][..],
+        ),
+        "ReplicaSet" => ("apps/v1", kind, "", &[][..]),
+        "ReplicationController" => ("v1", kind, "", &[][..]),
         _ => return None,
     };
-    Some(with_namespace(
-        pod,
-        text(workload, &["metadata", "namespace"]),
-    ))
-}
-
-/// A Pod with the labels, the annotations and the spec of the template, and with this controller.
-fn pod_of(spec: &Value, kind: &str, name: &str) -> Value {
-    let template = spec.get("template").unwrap_or(&Value::Null);
-    let mut metadata = Map::new();
-    for key in ["labels", "annotations"] {
-        if let Some(value) = at(template, &["metadata", key]) {
-            metadata.insert(key.to_owned(), value.clone());
-        }
+    let name = format!("{name}{hash}");
+    let (template, _) = spec_path(workload)?.rsplit_once('/')?;
+    let metadata = workload.pointer(template)?.get("metadata");
+    let of_template = |key| metadata.and_then(|metadata| metadata.get(key));
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "generateName": format!("{name}-"),
+            "namespace": text(workload, "/metadata/namespace"),
+            "annotations": of_template("annotations"),
+            "labels": of_template("labels").unwrap_or(&json!({})),
+            "ownerReferences": [{"apiVersion": version, "kind": owner, "name": name, "controller": true}],
+        },
+        "spec": pod_spec(workload)?,
+    });
+    let of_pod = pod.pointer_mut("/metadata/labels");
+    if let Some(of_pod) = of_pod.and_then(Value::as_object_mut) {
+        of_pod.extend(
+            labels
+                .iter()
+                .map(|label| ((*label).to_owned(), name.as_str().into())),
+        );
     }
-    let version = match kind {
-        "Job" => "batch/v1",
-        "ReplicationController" => "v1",
-        _ => "apps/v1",
-    };
-    metadata.insert("generateName".to_owned(), format!("{name}-").into());
-    let owner = json!({"apiVersion": version, "kind": kind, "name": name, "controller": true});
-    metadata.insert("ownerReferences".to_owned(), [owner].into_iter().collect());
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")})
-}
-
-fn with_namespace(mut pod: Value, namespace: &str) -> Value {
-    if let Some(metadata) = object_mut(&mut pod, &["metadata"]) {
-        metadata.insert("namespace".to_owned(), namespace.into());
-    }
-    pod
-}
-
-fn label(pod: &mut Value, key: &str, value: &str) {
-    if let Some(labels) = object_mut(pod, &["metadata", "labels"]) {
-        labels.insert(key.to_owned(), value.into());
-    }
-}
-
-fn job_pod(name: &str, uid: &str, spec: &Value) -> Value {
-    let mut pod = pod_of(spec, "Job", name);
-    // The API server writes these labels into a Job's template only after the mutating webhooks.
-    if spec.get("manualSelector") != Some(&Value::Bool(true)) {
-        for prefix in ["", "batch.kubernetes.io/"] {
-            label(&mut pod, &format!("{prefix}controller-uid"), uid);
-            label(&mut pod, &format!("{prefix}job-name"), name);
-        }
-    }
-    if text(spec, &["completionMode"]) == "Indexed" {
-        label(&mut pod, "batch.kubernetes.io/job-completion-index", "0");
-    }
-    pod
-}
-
-fn stateful_set_pod(name: &str, spec: &Value) -> Value {
-    let mut pod = pod_of(spec, "StatefulSet", name);
-    let ordinal = at(spec, &["ordinals", "start"]).and_then(Value::as_u64);
-    let ordinal = ordinal.unwrap_or_default();
-    label(
-        &mut pod,
-        "apps.kubernetes.io/pod-index",
-        &ordinal.to_string(),
-    );
-    label(
-        &mut pod,
-        "controller-revision-hash",
-        &format!("{name}-{HASH}"),
-    );
-    label(
-        &mut pod,
-        "statefulset.kubernetes.io/pod-name",
-        &format!("{name}-{ordinal}"),
-    );
-    let claims = list(spec, &["volumeClaimTemplates"]).iter();
-    let claims: Vec<&str> = claims
-        .map(|claim| text(claim, &["metadata", "name"]))
-        .collect();
-    let others = list(&pod, &["spec", "volumes"]).iter();
-    let others = others.filter(|volume| !claims.contains(&text(volume, &["name"])));
-    let volumes = claims.iter().map(|claim| json!({"name": claim}));
-    let volumes: Value = volumes.chain(others.cloned()).collect();
-    if let Some(spec) = object_mut(&mut pod, &["spec"]).filter(|_| !claims.is_empty()) {
-        spec.insert("volumes".to_owned(), volumes);
-    }
-    pod
+    Some(pod)
 }

@@ -1,11 +1,12 @@
 //! Incidents: images that no node can pull, and how Pods start meanwhile.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kubelet::{Images, Kubelet, OnNode, Whereabouts, World};
+use crate::kubelet::{Images, Kubelet, OnNode, Started, Whereabouts, World};
 use crate::object::{Entry, entries, on_node, places};
 
 /// What nodes can't pull, and which Pods start then.
@@ -136,15 +137,9 @@ impl Registries {
 
 /// A digest that is the same for the same image.
 fn invented_digest(image: &str) -> String {
-    // FNV-1a, from another start for each quarter.
-    let quarter = |start: u64| {
-        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        image
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64.wrapping_add(start), hash)
-    };
-    let quarters = [0, 1, 2, 3].map(|start| format!("{:016x}", quarter(start)));
-    format!("sha256:{}", quarters.concat())
+    let mut hasher = DefaultHasher::new();
+    image.hash(&mut hasher);
+    format!("sha256:{:064x}", hasher.finish())
 }
 
 /// What becomes of a Pod, from the best to the worst.
@@ -173,6 +168,12 @@ pub struct End {
 }
 
 impl End {
+    /// The end of what is rejected.
+    pub(crate) const REJECTED: Self = Self {
+        fate: Fate::Rejected,
+        is_old: false,
+    };
+
     /// The worse of two ends.
     pub(crate) fn worse(self, other: Self) -> Self {
         Self {
@@ -210,19 +211,19 @@ pub enum Start {
 }
 
 /// The names under which a node keeps the images of a Pod.
-pub(crate) fn copies(spec: &Value) -> BTreeSet<String> {
-    let entries = entries(spec);
+pub(crate) fn copies(pod: &Value) -> BTreeSet<String> {
+    let entries = entries(pod);
     entries.iter().map(|entry| on_node(&entry.image)).collect()
 }
 
 /// The steps in which a Pod starts on a node with these copies. `gone` tells whether nobody can pull
 /// an image; `None` if the image can't be parsed.
 pub(crate) fn steps(
-    spec: &Value,
+    pod: &Value,
     copies: &BTreeSet<String>,
     gone: &mut dyn FnMut(&str) -> Option<bool>,
 ) -> Vec<Step> {
-    let entries = entries(spec);
+    let entries = entries(pod);
     let mut images = Images::default();
     let kubelet = Kubelet::new(&places(&entries), &mut images);
     let nowhere = Whereabouts {
@@ -230,39 +231,43 @@ pub(crate) fn steps(
         is_in_registry: false,
     };
     let mut world: World = vec![nowhere; images.0.len()];
-    let gone: Vec<bool> = entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let gone = gone(&entry.image);
-            let place = kubelet.image(index).and_then(|image| world.get_mut(image));
-            if let (Some(place), Some(gone)) = (place, gone) {
-                let name = on_node(&entry.image);
-                *place = Whereabouts {
-                    node: match (copies.contains(&name), name.contains('@')) {
-                        (false, _) => OnNode::None,
-                        (true, false) => OnNode::Old,
-                        (true, true) => OnNode::Current,
-                    },
-                    is_in_registry: !gone,
+    let mut are_gone = Vec::new();
+    for entry in &entries {
+        let is_gone = gone(&entry.image);
+        are_gone.push(is_gone.unwrap_or(true));
+        let name = on_node(&entry.image);
+        let place = images.0.get(&name).and_then(|image| world.get_mut(*image));
+        if let (Some(place), Some(is_gone)) = (place, is_gone) {
+            place.is_in_registry = !is_gone;
+            if copies.contains(&name) {
+                let has_digest = name.contains('@');
+                place.node = if has_digest {
+                    OnNode::Current
+                } else {
+                    OnNode::Old
                 };
             }
-            gone.unwrap_or(true)
-        })
-        .collect();
-    let result = kubelet.start(&world, None);
-    let starts = result.started.iter().zip(&result.mounted).enumerate();
-    let starts = starts.map(|(index, (started, mounted))| match started.or(*mounted) {
-        _ if result.waiting.contains(&index) => Start::Waits,
-        None | Some(OnNode::None) => Start::Never,
-        Some(OnNode::Old) => Start::Copy,
-        Some(OnNode::Current) => Start::Current,
-    });
-    let steps = entries.into_iter().zip(starts).zip(gone);
-    let step = |((entry, start), is_gone)| Step {
+        }
+    }
+    let Started {
+        started,
+        mounted,
+        waiting,
+    } = kubelet.start(&world, None);
+    let got = started
+        .into_iter()
+        .zip(mounted)
+        .map(|(started, mounted)| started.or(mounted));
+    let steps = entries.into_iter().zip(are_gone).zip(got).enumerate();
+    let step = |(index, ((entry, is_gone), got))| Step {
         entry,
-        start,
         is_gone,
+        start: match got {
+            _ if waiting.contains(&index) => Start::Waits,
+            None | Some(OnNode::None) => Start::Never,
+            Some(OnNode::Old) => Start::Copy,
+            Some(OnNode::Current) => Start::Current,
+        },
     };
     steps.map(step).collect()
 }

@@ -44,11 +44,11 @@ mod survey;
 
 pub use self::controller::first_pod;
 pub use self::incident::{End, Fate, Incident, Moment, Registries, Start, Step, What};
-pub use self::json::{from_yaml, to_yaml};
+pub use self::json::{from_yaml, to_yaml, word};
 pub use self::object::Entry;
 pub use self::plan::{Choice, Namespaces};
 pub use self::policy::{Policy, answer_during};
 pub use self::preset::{AdmissionPolicy, AdmissionRequest, Preset, is_selected};
 pub use self::read::COMMAND;
 pub use self::report::{Answer, Ends, Line, RegistryLine, Report};
-pub use self::survey::{Detail, Effect, Outcome, Question, Row, Survey};
+pub use self::survey::{Detail, Drawing, Effect, Outcome, Question, Row, Survey};

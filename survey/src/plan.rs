@@ -1,5 +1,7 @@
 //! What a person chooses, and the release of the chart that does it.
 
+use std::net::Ipv4Addr;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -51,38 +53,36 @@ pub(crate) fn is_public(registry: &str) -> bool {
 /// it.
 pub(crate) fn doubt(registry: &str) -> Option<&'static str> {
     let (host, port) = registry.rsplit_once(':').unwrap_or((registry, ""));
-    let is_address = host.starts_with('[')
-        || host
-            .split('.')
-            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    if is_address {
-        Some("an address")
-    } else if host == "localhost" {
-        Some("the node itself")
-    } else if port.is_empty() {
-        None
-    } else {
-        Some("a port")
+    match (host, port) {
+        ("localhost", _) => Some("the node itself"),
+        _ if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() => Some("an address"),
+        (_, "") => None,
+        _ => Some("a port"),
     }
 }
 
 impl Choice {
-    /// The settings of a preset with the chosen registries in place of its placeholders. A list of
-    /// images that have to be pulled with `Always` gets no public registry: it would make every Pod
-    /// with their images wait.
-    pub(crate) fn settings(&self, preset: &Preset) -> Value {
-        let mut settings = preset.policy.settings().clone();
-        for path in &preset.replaced {
-            let of_tenants = path.ends_with("requireAlways");
+    /// Writes the chosen registries in place of a preset's placeholders. A list of images that have to
+    /// be pulled with `Always` gets no public registry: it would make every Pod with their images
+    /// wait.
+    fn replace(&self, preset: &Preset, settings: &mut Map<String, Value>) {
+        for (section, key) in &preset.replaced {
             let registries = self.registries.iter();
-            let registries = registries.filter(|name| !(of_tenants && is_public(name)));
+            let registries = registries.filter(|name| key != "requireAlways" || !is_public(name));
             let chosen: Vec<String> = registries.map(|name| format!("{name}/*")).collect();
-            let list = settings.pointer_mut(&format!("/{}", path.replace('.', "/")));
-            if let Some(list) = list.filter(|_| !chosen.is_empty()) {
-                *list = chosen.into();
+            let section = settings.entry(section).or_insert_with(|| json!({}));
+            if let Some(section) = section.as_object_mut().filter(|_| !chosen.is_empty()) {
+                section.insert(key.clone(), chosen.into());
             }
         }
-        settings
+    }
+
+    /// The settings of a preset with the chosen registries.
+    pub(crate) fn settings(&self, preset: &Preset) -> Value {
+        let settings = preset.policy.settings().as_object();
+        let mut settings = settings.cloned().unwrap_or_default();
+        self.replace(preset, &mut settings);
+        settings.into()
     }
 
     /// Whether a namespace is chosen.
@@ -117,15 +117,16 @@ impl Choice {
             };
             set("mode", mode.into());
         }
-        match &self.namespaces {
-            Some(Namespaces::Exclude(names)) if names.is_empty() => {}
-            Some(namespaces) => {
-                set("namespaces", json!(namespaces));
-            }
-            None => {}
+        let namespaces = self.namespaces.as_ref();
+        if let Some(namespaces) = namespaces.filter(|it| **it != Namespaces::Exclude(Vec::new())) {
+            set("namespaces", json!(namespaces));
         }
-        if let Some(settings) = difference(preset.policy.settings(), &self.settings(preset)) {
-            set("settings", settings);
+        // The chart lays them over those of the file.
+        let mut settings = Map::new();
+        self.replace(preset, &mut settings);
+        settings.retain(|_, section| *section != json!({}));
+        if !settings.is_empty() {
+            set("settings", settings.into());
         }
         let values = to_yaml(&values.into());
         Ok(format!(
@@ -133,19 +134,4 @@ impl Choice {
              --namespace kubewarden --values - <<'VALUES'\n{values}VALUES\n"
         ))
     }
-}
-
-/// What of the settings differs: the chart lays it over those of the file.
-fn difference(before: &Value, after: &Value) -> Option<Value> {
-    if before == after {
-        return None;
-    }
-    let (Some(before), Some(members)) = (before.as_object(), after.as_object()) else {
-        return Some(after.clone());
-    };
-    let changed = members.iter().filter_map(|(key, value)| {
-        let before = before.get(key).unwrap_or(&Value::Null);
-        Some((key.clone(), difference(before, value)?))
-    });
-    Some(changed.collect::<Map<_, _>>().into())
 }

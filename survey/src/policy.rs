@@ -1,12 +1,15 @@
 //! The answers of this policy. The survey only asks for them, so that it has no rule of its own.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::incident::{Incident, Registries};
-use crate::json::{list, text};
+use crate::incident::{Incident, Moment, Registries};
+use crate::json::text;
+use crate::object::entries;
+use crate::survey::Outcome;
 
 /// Something that answers as this policy's module does.
 pub trait Policy {
@@ -36,88 +39,126 @@ pub fn answer_during(
     serde_json::from_slice(&answer).map_err(|error| error.to_string())
 }
 
-/// What this policy says about an object.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Answer {
-    #[serde(default)]
-    pub(crate) accepted: bool,
-    #[serde(default)]
+/// This policy's answer, as its module writes it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Answer {
+    accepted: bool,
     message: Option<String>,
-    #[serde(default)]
-    pub(crate) mutated_object: Option<Value>,
-    #[serde(default)]
+    mutated_object: Option<Value>,
     warnings: Option<Vec<String>>,
-    #[serde(default)]
     audit_annotations: Option<HashMap<String, String>>,
 }
 
-impl Answer {
-    /// Asks for an answer. If a module fails, policy-server rejects too.
-    pub(crate) fn ask(
-        policy: &mut dyn Policy,
+/// What becomes of an object at its creation. The default is that of an object that no policy
+/// selects.
+#[derive(Default)]
+pub(crate) struct Admission {
+    pub(crate) outcome: Outcome,
+    /// The rules with a finding or a change.
+    pub(crate) rules: BTreeSet<String>,
+    /// The message of a rejection, or the warnings, or else the changes.
+    pub(crate) reasons: Vec<String>,
+    /// The object, if it was repaired. A Pod that only gets an annotation with warnings starts as it
+    /// came in.
+    repaired: Option<Value>,
+    /// The images that were looked up.
+    asked: Vec<String>,
+}
+
+impl Admission {
+    /// Sends a request to a policy. If a module fails, policy-server rejects too.
+    pub(crate) fn new(
         request: &str,
         settings: &str,
-        registries: &mut Registries,
+        incident: Option<&Incident>,
+        policy: &mut dyn Policy,
     ) -> Self {
         let payload = [r#"{"request":"#, request, r#","settings":"#, settings, "}"].concat();
-        let answer = policy.validate(&payload, registries);
+        let mut registries = Registries {
+            incident: incident.cloned(),
+            asked: Vec::new(),
+        };
+        let answer = policy.validate(&payload, &mut registries);
         let answer = answer
             .and_then(|answer| serde_json::from_slice(&answer).map_err(|error| error.to_string()));
-        answer.unwrap_or_else(|error| Self {
+        let answer = answer.unwrap_or_else(|error| Answer {
             message: Some(format!("this policy failed: {error}")),
-            ..Self::default()
-        })
-    }
-
-    fn entries(&self, annotation: &str) -> Vec<Value> {
-        let annotations = self.audit_annotations.as_ref();
-        let text = annotations.and_then(|annotations| annotations.get(annotation));
-        let entries = text.and_then(|text| serde_json::from_str(text).ok());
-        entries.unwrap_or_default()
-    }
-
-    /// Whether this policy repaired the object. A Pod that only gets an annotation with warnings
-    /// starts as it came in.
-    pub(crate) fn is_repair(&self) -> bool {
-        self.mutated_object.is_some() && !self.entries("changes").is_empty()
-    }
-
-    pub(crate) fn has_warnings(&self) -> bool {
-        self.warnings
-            .as_ref()
-            .is_some_and(|warnings| !warnings.is_empty())
-    }
-
-    /// The rules with a finding or a change.
-    pub(crate) fn rules(&self) -> BTreeSet<String> {
-        let entries = ["changes", "findings"].map(|annotation| self.entries(annotation));
-        let rules = entries
-            .iter()
-            .flatten()
-            .map(|entry| text(entry, &["rule"]).to_owned());
-        rules.collect()
-    }
-
-    /// The message of a rejection, or the warnings, or else the changes.
-    pub(crate) fn reasons(self) -> Vec<String> {
-        if !self.accepted {
-            return self.message.into_iter().collect();
-        }
-        if self.has_warnings() {
-            return self.warnings.unwrap_or_default();
-        }
-        let told = |change: &Value| {
-            let path = text(change, &["path"]);
-            let from = text(change, &["from"]);
-            // Only texts are shown: a whole container can have anything in it.
-            match change.get("to").and_then(Value::as_str) {
-                // The digest is invented.
-                Some(to) if to.contains('@') => format!("{path}: {from} gets its digest"),
-                Some(to) => format!("{path}: {from} -> {to}"),
-                None => format!("{path} is added"),
-            }
+            ..Answer::default()
+        });
+        let entries = |annotation| -> Option<Vec<Value>> {
+            let text = answer.audit_annotations.as_ref()?.get(annotation)?;
+            serde_json::from_str(text).ok()
         };
-        self.entries("changes").iter().map(told).collect()
+        let changes = entries("changes").unwrap_or_default();
+        let findings = entries("findings").unwrap_or_default();
+        let rules = changes
+            .iter()
+            .chain(&findings)
+            .map(|it| text(it, "/rule").to_owned());
+        let warnings = answer.warnings.unwrap_or_default();
+        let repaired = answer.mutated_object.filter(|_| !changes.is_empty());
+        let outcome = match (answer.accepted, &repaired, &*warnings) {
+            (false, ..) => Outcome::Rejected,
+            (true, Some(_), _) => Outcome::Changed,
+            (true, None, [_, ..]) => Outcome::Warned,
+            (true, None, []) => Outcome::Allowed,
+        };
+        let reasons = if outcome == Outcome::Rejected {
+            answer.message.into_iter().collect()
+        } else if warnings.is_empty() {
+            changes.iter().map(in_words).collect()
+        } else {
+            warnings
+        };
+        Self {
+            rules: rules.collect(),
+            outcome,
+            reasons,
+            repaired,
+            asked: registries.asked,
+        }
+    }
+
+    /// What becomes of the object in an incident: while a registry is down, its lookups fail too.
+    pub(crate) fn during(
+        self: &Rc<Self>,
+        request: &str,
+        settings: &str,
+        incident: &Incident,
+        policy: &mut dyn Policy,
+    ) -> Rc<Self> {
+        let fails = self.asked.iter().any(|image| incident.takes(image));
+        if fails && incident.moment != Moment::Reboot {
+            Rc::new(Self::new(request, settings, Some(incident), policy))
+        } else {
+            Rc::clone(self)
+        }
+    }
+
+    pub(crate) fn is_rejected(&self) -> bool {
+        self.outcome == Outcome::Rejected
+    }
+
+    /// The object that is stored.
+    pub(crate) fn object<'o>(&'o self, sent: &'o Value) -> &'o Value {
+        self.repaired.as_ref().unwrap_or(sent)
+    }
+
+    /// Whether the plugin `AlwaysPullImages` would change the repaired Pod again.
+    pub(crate) fn is_undone(&self) -> bool {
+        self.repaired.as_ref().is_some_and(|pod| !is_always(pod))
+    }
+}
+
+/// A change, without what could be secret: only texts are shown.
+fn in_words(change: &Value) -> String {
+    let (path, from) = (text(change, "/path"), text(change, "/from"));
+    match change.get("to").and_then(Value::as_str) {
+        // The digest is invented.
+        Some(to) if to.contains('@') => format!("{path}: {from} gets its digest"),
+        Some(to) => format!("{path}: {from} -> {to}"),
+        None => format!("{path} is added"),
     }
 }
 
@@ -154,29 +195,23 @@ impl Names {
             "images": {"forbidAlways": ["*"]},
             "registry": {"lookup": "Verify", "images": ["*"]},
         });
-        let mut registries = Registries::default();
-        let answer = Answer::ask(
-            policy,
-            &request.to_string(),
-            &settings.to_string(),
-            &mut registries,
-        );
-        let found = answer.accepted.then(|| Image {
-            default: if answer.is_repair() {
-                "Always"
-            } else {
-                "IfNotPresent"
+        let admission = Admission::new(&request.to_string(), &settings.to_string(), None, policy);
+        let found = (!admission.is_rejected()).then(|| Image {
+            default: match admission.repaired {
+                Some(_) => "Always",
+                None => "IfNotPresent",
             },
-            name: registries.asked.into_iter().next(),
+            name: admission.asked.into_iter().next(),
         });
         self.0.insert(image.to_owned(), found.clone());
         found
     }
 }
 
-/// Whether all containers of a Pod spec pull with `Always`.
-pub(crate) fn is_always(spec: &Value) -> bool {
-    let lists = ["initContainers", "containers"].map(|key| list(spec, &[key]));
-    let mut containers = lists.into_iter().flatten();
-    containers.all(|container| text(container, &["imagePullPolicy"]) == "Always")
+/// Whether all init containers and app containers of a Pod pull with `Always`.
+pub(crate) fn is_always(pod: &Value) -> bool {
+    let mut entries = entries(pod).into_iter();
+    entries.all(|it| {
+        it.pull_policy == "Always" || ["ephemeralContainers", "volumes"].contains(&it.list)
+    })
 }

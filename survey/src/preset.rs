@@ -1,14 +1,12 @@
 //! The presets, and the requests that the API server would send to their policies.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use cel::{Context, Env, Program};
 use serde_json::{Value, json};
 
-use crate::json::{at, documents, list, members, text};
-use crate::prune::Unpruned;
+use crate::json::{documents, list, members, text};
 
 /// A preset.
 #[derive(Debug)]
@@ -19,8 +17,9 @@ pub struct Preset {
     pub purpose: String,
     /// The paragraph after `# Needs:`.
     pub needs: String,
-    /// The paths of the lists in its settings that an operator has to replace, after `# Replace:`.
-    pub(crate) replaced: Vec<String>,
+    /// The lists in its settings that an operator has to replace, after `# Replace:`: the key of a
+    /// section, and the key in it.
+    pub(crate) replaced: Vec<(String, String)>,
     /// Its policy.
     pub policy: AdmissionPolicy,
 }
@@ -35,7 +34,7 @@ pub struct AdmissionPolicy {
     /// Whether it only audits: the API server sends it no request.
     pub is_audit: bool,
     /// The expressions of its `matchConditions`.
-    conditions: Vec<(String, Program)>,
+    conditions: Vec<Program>,
 }
 
 /// Presets that can't be combined: the installed one, the new one, and what to do.
@@ -47,25 +46,26 @@ impl Preset {
     /// # Errors
     /// It is no YAML, has no `ClusterAdmissionPolicy`, or one with an expression that is no CEL.
     pub(crate) fn new(name: &str, manifest: &str) -> Result<Self, String> {
-        let documents = documents::<Unpruned>(manifest.as_bytes())?;
+        let documents = documents(manifest.as_bytes())?;
         let mut policies = documents.iter();
-        let policy = policies.find(|it| text(it, &["kind"]) == "ClusterAdmissionPolicy");
+        let policy = policies.find(|it| text(it, "/kind") == "ClusterAdmissionPolicy");
         let policy = policy.ok_or("it has no ClusterAdmissionPolicy")?;
         let replaced = paragraph(manifest, "# Replace:");
         let paths = replaced.split('`').skip(1).step_by(2);
-        let paths = paths.filter_map(|path| path.strip_prefix("settings."));
+        let paths = paths.filter_map(|path| path.strip_prefix("settings.")?.split_once('.'));
+        let paths = paths.map(|(section, key)| (section.to_owned(), key.to_owned()));
         Ok(Self {
             name: name.to_owned(),
             purpose: paragraph(manifest, "# For:").replace('`', ""),
             needs: paragraph(manifest, "# Needs:").replace('`', ""),
-            replaced: paths.map(str::to_owned).collect(),
+            replaced: paths.collect(),
             policy: AdmissionPolicy::new(policy)?,
         })
     }
 
     /// Whether its policy looks images up.
     pub fn asks_registries(&self) -> bool {
-        !["", "Off"].contains(&text(self.policy.settings(), &["registry", "lookup"]))
+        !["", "Off"].contains(&text(self.policy.settings(), "/registry/lookup"))
     }
 
     /// The oldest Kubernetes (1.x) that the preset works with, as far as its own fields tell.
@@ -83,7 +83,7 @@ impl Preset {
 
     /// Whether its policy adds image volumes.
     pub(crate) fn has_image_volumes(&self) -> bool {
-        text(self.policy.settings(), &["imageChecks", "type"]) == "ImageVolume"
+        text(self.policy.settings(), "/imageChecks/type") == "ImageVolume"
     }
 }
 
@@ -113,20 +113,18 @@ impl AdmissionPolicy {
     pub fn new(manifest: &Value) -> Result<Self, String> {
         let spec = manifest.get("spec").unwrap_or(&Value::Null);
         let mut conditions = Vec::new();
-        for condition in list(spec, &["matchConditions"]) {
-            let expression = text(condition, &["expression"]);
-            let program = ENV
-                .compile(expression)
-                .map_err(|error| format!("{expression}: {error}"))?;
-            conditions.push((expression.to_owned(), program));
+        for condition in list(spec, "/matchConditions") {
+            let expression = text(condition, "/expression");
+            let program = ENV.compile(expression);
+            conditions.push(program.map_err(|error| format!("{expression}: {error}"))?);
         }
         Ok(Self {
-            name: text(manifest, &["metadata", "name"]).to_owned(),
+            name: text(manifest, "/metadata/name").to_owned(),
             spec: spec.clone(),
             // No request meets this condition, and the audit scanner reads no conditions.
-            is_audit: conditions
+            is_audit: list(spec, "/matchConditions")
                 .iter()
-                .any(|(expression, _)| expression == "false"),
+                .any(|condition| text(condition, "/expression") == "false"),
             conditions,
         })
     }
@@ -141,28 +139,21 @@ impl AdmissionPolicy {
         self.spec.get("mutating") == Some(&Value::Bool(true))
     }
 
-    /// The keys of the labels whose values the policy compares.
-    pub(crate) fn compared_labels(&self) -> impl Iterator<Item = &str> {
-        let selector = self.spec.get("objectSelector").unwrap_or(&Value::Null);
-        let keys = members(selector, &["matchLabels"]).map(|(key, _)| &**key);
-        let expressions = list(selector, &["matchExpressions"]).iter();
-        let compares = |it: &&Value| !list(it, &["values"]).is_empty();
-        keys.chain(expressions.filter(compares).map(|it| text(it, &["key"])))
-    }
-
-    /// The names of the volumes that the policy's check template mounts.
-    pub(crate) fn volumes(&self) -> impl Iterator<Item = &str> {
-        let mounts = list(
-            self.settings(),
-            &["imageChecks", "template", "volumeMounts"],
-        );
-        mounts.iter().map(|mount| text(mount, &["name"]))
+    /// The keys of the labels whose values the policy compares, and the names of the volumes that its
+    /// check template mounts.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = &str> {
+        let keys = members(&self.spec, "/objectSelector/matchLabels").map(|(key, _)| &**key);
+        let expressions = list(&self.spec, "/objectSelector/matchExpressions").iter();
+        let expressions = expressions.filter(|it| !list(it, "/values").is_empty());
+        let mounts = list(self.settings(), "/imageChecks/template/volumeMounts").iter();
+        keys.chain(expressions.map(|it| text(it, "/key")))
+            .chain(mounts.map(|mount| text(mount, "/name")))
     }
 
     /// Whether the API server sends the request to this policy; if it only audits, whether the audit
     /// scanner does.
     pub fn selects(&self, request: &AdmissionRequest<'_>) -> bool {
-        let labels = at(request.object(), &["metadata", "labels"]);
+        let labels = request.request.pointer("/object/metadata/labels");
         let selector = |key| self.spec.get(key).unwrap_or(&Value::Null);
         self.has_rule_for(request.request)
             && is_selected(selector("namespaceSelector"), request.namespace)
@@ -171,26 +162,26 @@ impl AdmissionPolicy {
                 || self
                     .conditions
                     .iter()
-                    .all(|(_, program)| request.meets(program)))
+                    .all(|condition| request.meets(condition)))
     }
 
     fn has_rule_for(&self, request: &Value) -> bool {
         let resource = match (
-            text(request, &["resource", "resource"]),
-            text(request, &["subResource"]),
+            text(request, "/resource/resource"),
+            text(request, "/subResource"),
         ) {
             (resource, "") => resource.to_owned(),
             (resource, part) => format!("{resource}/{part}"),
         };
         let names = [
-            ("apiGroups", text(request, &["resource", "group"])),
-            ("apiVersions", text(request, &["resource", "version"])),
-            ("resources", &resource),
-            ("operations", text(request, &["operation"])),
+            ("/apiGroups", text(request, "/resource/group")),
+            ("/apiVersions", text(request, "/resource/version")),
+            ("/resources", &resource),
+            ("/operations", text(request, "/operation")),
         ];
-        list(&self.spec, &["rules"]).iter().any(|rule| {
+        list(&self.spec, "/rules").iter().any(|rule| {
             names.iter().all(|(key, name)| {
-                let mut listed = list(rule, &[key]).iter();
+                let mut listed = list(rule, key).iter();
                 listed.any(|listed| listed == name || listed == "*")
             })
         })
@@ -205,57 +196,49 @@ pub struct AdmissionRequest<'r> {
     request: &'r Value,
     /// The labels of its namespace.
     namespace: &'r Value,
-    context: OnceCell<Option<Context<'static, 'static>>>,
+    context: Context<'static, 'static>,
 }
 
 impl<'r> AdmissionRequest<'r> {
     /// A request about an object in a namespace with these labels.
     pub fn new(request: &'r Value, namespace: &'r Value) -> Self {
+        let mut context = Context::with_env(Arc::clone(&ENV));
+        for (name, path) in [
+            ("request", ""),
+            ("object", "/object"),
+            ("oldObject", "/oldObject"),
+        ] {
+            let value = request.pointer(path).unwrap_or(&Value::Null);
+            // Each value of JSON is one of CEL.
+            let value = cel::to_value(value).unwrap_or(cel::Value::Null);
+            context.add_variable_from_value(name, value);
+        }
         Self {
             request,
             namespace,
-            context: OnceCell::new(),
+            context,
         }
-    }
-
-    fn object(&self) -> &'r Value {
-        self.request.get("object").unwrap_or(&Value::Null)
     }
 
     /// Whether the request meets a condition. If its expression fails, it doesn't: the policies of
     /// the presets have no such expression.
     fn meets(&self, condition: &Program) -> bool {
-        let context = self.context.get_or_init(|| {
-            let mut context = Context::with_env(Arc::clone(&ENV));
-            let old = self.request.get("oldObject").unwrap_or(&Value::Null);
-            for (name, value) in [
-                ("request", self.request),
-                ("object", self.object()),
-                ("oldObject", old),
-            ] {
-                context
-                    .add_variable(name, cel::to_value(value).ok()?)
-                    .ok()?;
-            }
-            Some(context)
-        });
-        let result = context.as_ref().map(|context| condition.execute(context));
-        matches!(result, Some(Ok(cel::Value::Bool(true))))
+        matches!(condition.execute(&self.context), Ok(cel::Value::Bool(true)))
     }
 }
 
 /// Whether a label selector matches these labels.
 pub fn is_selected(selector: &Value, labels: &Value) -> bool {
     let label = |key: &str| labels.get(key).and_then(Value::as_str);
-    members(selector, &["matchLabels"]).all(|(key, value)| label(key) == value.as_str())
-        && list(selector, &["matchExpressions"])
+    members(selector, "/matchLabels").all(|(key, value)| label(key) == value.as_str())
+        && list(selector, "/matchExpressions")
             .iter()
             .all(|expression| {
-                let label = label(text(expression, &["key"]));
-                let mut values = list(expression, &["values"]).iter();
+                let label = label(text(expression, "/key"));
+                let mut values = list(expression, "/values").iter();
                 let mut is_listed =
                     || label.is_some() && values.any(|value| value.as_str() == label);
-                match text(expression, &["operator"]) {
+                match text(expression, "/operator") {
                     "Exists" => label.is_some(),
                     "DoesNotExist" => label.is_none(),
                     "In" => is_listed(),
@@ -272,14 +255,12 @@ pub(crate) struct Namespaces(BTreeMap<String, Value>);
 
 impl Namespaces {
     pub(crate) fn add(&mut self, namespace: &Value) {
-        let name = text(namespace, &["metadata", "name"]).to_owned();
-        let labels = at(namespace, &["metadata", "labels"]).cloned();
-        let mut labels = labels.unwrap_or_else(|| json!({}));
+        let name = text(namespace, "/metadata/name").to_owned();
+        let mut labels = self.labels(&name);
+        let others =
+            members(namespace, "/metadata/labels").map(|(key, value)| (key.clone(), value.clone()));
         if let Some(labels) = labels.as_object_mut() {
-            labels.insert(
-                "kubernetes.io/metadata.name".to_owned(),
-                name.clone().into(),
-            );
+            labels.extend(others);
         }
         self.0.insert(name, labels);
     }

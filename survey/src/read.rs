@@ -8,12 +8,13 @@ use std::mem::take;
 use serde::de::DeserializeOwned;
 use serde_json::{Deserializer, Map, Value};
 
-use crate::json::documents;
-use crate::prune::Kept;
+use crate::json::{documents, text};
 
 /// The command whose output the survey reads.
 pub const COMMAND: &str =
     "kubectl get pods,jobs,cronjobs,namespaces,nodes --all-namespaces --output json";
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads pieces of text.
 #[derive(Debug, Default)]
@@ -31,62 +32,35 @@ enum State {
     /// A document may begin.
     #[default]
     Between,
-    Json(Json),
-    /// YAML up to the end of the file.
-    Yaml,
-    /// UTF-16 up to the end of the file, as Windows PowerShell writes it.
-    Utf16,
+    /// In a JSON object, after these members.
+    Members(Map<String, Value>),
+    /// In the `items` of a JSON object that has these other members.
+    Items(Map<String, Value>),
+    /// YAML, or text in UTF-16, up to the end of the file.
+    File,
 }
 
-/// A JSON document, as far as it was read.
-#[derive(Debug, Default)]
-struct Json {
-    place: Place,
-    /// Its members, without the `items` that were handed on.
-    members: Map<String, Value>,
-    /// Items without a kind: a list can name it after them.
-    nameless: Vec<Value>,
-}
-
-/// Where in a JSON document the next part is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Members,
-    Items,
-    Array,
-    End,
-}
+/// A part of the text, and what follows it. `None` if more text is needed.
+type Part<'t, T> = Option<(T, &'t [u8])>;
 
 impl Reader {
     /// Reads a piece, and hands on the objects that are complete.
-    pub(crate) fn read<T: Kept>(&mut self, piece: &[u8], objects: &mut dyn FnMut(Value)) {
+    pub(crate) fn read(&mut self, piece: &[u8], objects: &mut dyn FnMut(Value)) {
         let mut text = take(&mut self.unread);
         text.extend_from_slice(piece);
         let mut rest = &*text;
         while self.problem.is_none() {
-            let length = match &mut self.state {
-                State::Between => self.begin(rest),
-                State::Json(json) => match json.next::<T>(rest) {
-                    Ok((length, value)) => {
-                        if json.place == Place::End {
-                            self.state = State::Between;
-                        }
-                        self.emit(value.unwrap_or_default(), objects);
-                        length
-                    }
-                    Err(error) => {
-                        let error = error.to_string();
-                        // The line would be one of this part.
-                        self.is_unreadable(error.split(" at line").next().unwrap_or_default());
-                        0
-                    }
-                },
-                State::Yaml | State::Utf16 => break,
-            };
-            rest = rest.get(length..).unwrap_or_default();
-            if length == 0 {
-                break;
+            match self.next(rest) {
+                Ok(Some((value, after))) => {
+                    self.emit(value, objects);
+                    rest = after;
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    let error = error.to_string();
+                    // The line would be one of this part.
+                    self.is_unreadable(error.split(" at line").next().unwrap_or_default());
+                }
             }
         }
         let read = text.len().saturating_sub(rest.len());
@@ -94,72 +68,95 @@ impl Reader {
         self.unread = text;
     }
 
+    /// Reads the next part: an object if one is complete, or else null.
+    fn next<'t>(&mut self, text: &'t [u8]) -> serde_json::Result<Part<'t, Value>> {
+        let text = after(text, b",");
+        let Some((first_byte, rest)) = text.split_first() else {
+            return Ok(None);
+        };
+        let start = Some((Value::Null, rest));
+        Ok(match (take(&mut self.state), first_byte) {
+            (State::Between, b'{') => {
+                self.state = State::Members(Map::new());
+                start
+            }
+            (State::Between, _) if BYTE_ORDER_MARK.starts_with(text) => None,
+            (State::Between, _) if let Some(rest) = text.strip_prefix(BYTE_ORDER_MARK) => {
+                Some((Value::Null, rest))
+            }
+            (State::Between | State::File, _) => {
+                self.state = State::File;
+                None
+            }
+            (State::Members(members), b'}') => Some((members.into(), rest)),
+            (State::Members(members), _) => self.member(members, text)?,
+            (State::Items(members), b']') => {
+                self.state = State::Members(members);
+                start
+            }
+            (State::Items(members), _) => {
+                self.state = State::Items(members);
+                first(text)?
+            }
+        })
+    }
+
+    /// Reads a member, of `items` only its start.
+    fn member<'t>(
+        &mut self,
+        mut members: Map<String, Value>,
+        text: &'t [u8],
+    ) -> serde_json::Result<Part<'t, Value>> {
+        let key = first::<String>(text)?;
+        let value = key.map(|(key, rest)| (key, after(rest, b":")));
+        let read = match value {
+            Some((key, [b'[', rest @ ..])) if key == "items" => {
+                self.state = State::Items(members);
+                return Ok(Some((Value::Null, rest)));
+            }
+            Some((key, value)) => first(value)?.map(|(value, rest)| {
+                members.insert(key, value);
+                (Value::Null, rest)
+            }),
+            None => None,
+        };
+        self.state = State::Members(members);
+        Ok(read)
+    }
+
     /// Ends a file.
     ///
     /// # Errors
     /// It is no output of kubectl, or its end is missing. The sentence says what to do.
-    pub(crate) fn end_file<T: Kept>(
-        &mut self,
-        objects: &mut dyn FnMut(Value),
-    ) -> Result<(), String> {
+    pub(crate) fn end_file(&mut self, objects: &mut dyn FnMut(Value)) -> Result<(), String> {
         let unread = take(&mut self.unread);
         match take(&mut self.state) {
             State::Between => {}
-            State::Json(_) => self.is_cut_off(),
-            State::Yaml => self.yaml::<T>(&unread, objects),
-            State::Utf16 => {
-                self.read::<T>(utf8(&unread).as_bytes(), objects);
-                return self.end_file::<T>(objects);
+            State::File => {
+                if let Some(text) = from_utf16(&unread) {
+                    self.read(text.as_bytes(), objects);
+                    return self.end_file(objects);
+                }
+                self.yaml(&unread, objects);
             }
+            State::Members(_) | State::Items(_) => self.is_cut_off(),
         }
         self.problem.take().map_or(Ok(()), Err)
     }
 
-    /// Ends the input.
-    ///
-    /// # Errors
-    /// The last file is no output of kubectl, or there is no object.
-    pub(crate) fn finish<T: Kept>(&mut self, objects: &mut dyn FnMut(Value)) -> Result<(), String> {
-        self.end_file::<T>(objects)?;
-        if self.objects == 0 {
-            return Err(format!(
-                "there is no object in the input: give the output of `{COMMAND}`"
-            ));
-        }
-        Ok(())
-    }
-
-    /// Begins a document, and returns the length of its start.
-    fn begin(&mut self, text: &[u8]) -> usize {
-        let rest = text.trim_ascii_start();
-        let rest = rest.strip_prefix("\u{feff}".as_bytes()).unwrap_or(rest);
-        let (state, length) = match rest {
-            // More of a byte order mark may come.
-            [] | [0xef] | [0xef, 0xbb] => (State::Between, 0),
-            [0xfe | 0xff, ..] => (State::Utf16, 0),
-            [b'{', ..] => (State::Json(Json::default()), 1),
-            [b'[', ..] => (State::Json(Json::of_array()), 1),
-            _ => (State::Yaml, 0),
-        };
-        self.state = state;
-        text.len().saturating_sub(rest.len()).saturating_add(length)
-    }
-
-    fn yaml<T: Kept>(&mut self, text: &[u8], objects: &mut dyn FnMut(Value)) {
+    fn yaml(&mut self, text: &[u8], objects: &mut dyn FnMut(Value)) {
         if is_table(text) {
             return self.is_wrong("this is a table for people, without the objects");
         }
-        match documents::<T>(text) {
+        match documents(text) {
             Ok(documents) => {
                 // kubectl writes the kind of a list after its items.
-                let is_list = |it: &&Value| it.get("items").is_some() && it.get("kind").is_none();
-                let is_cut = documents.last().as_ref().is_some_and(is_list);
+                let is_list = |it: &Value| it.get("items").is_some() && it.get("kind").is_none();
+                if documents.last().is_some_and(is_list) {
+                    return self.is_cut_off();
+                }
                 for document in documents {
                     self.emit(document, objects);
-                }
-                if is_cut {
-                    self.problem = None;
-                    self.is_cut_off();
                 }
             }
             Err(why) => self.is_wrong(&format!(
@@ -168,37 +165,19 @@ impl Reader {
         }
     }
 
-    /// Hands on an object, or those of a list. The API's own lists (`PodList`) name the kind of
-    /// their items, and kubectl's lists don't.
-    fn emit(&mut self, value: Value, objects: &mut dyn FnMut(Value)) {
-        let mut members = match value {
-            Value::Null => return,
-            Value::Array(values) => {
-                return values.into_iter().for_each(|it| self.emit(it, objects));
-            }
-            Value::Object(members) => members,
-            _ => return self.is_unreadable("it has no kind"),
-        };
-        let kind = members.get("kind").and_then(Value::as_str);
-        let kind = kind.unwrap_or_default().to_owned();
-        let of_items = kind.strip_suffix("List").unwrap_or_default();
-        match members.remove("items") {
-            Some(Value::Array(items)) => {
-                for mut item in items {
-                    if let Some(item) = item.as_object_mut().filter(|it| !it.contains_key("kind")) {
-                        item.insert("kind".to_owned(), of_items.into());
-                        let version = members.get("apiVersion").cloned().unwrap_or_default();
-                        item.insert("apiVersion".to_owned(), version);
-                    }
-                    self.emit(item, objects);
+    /// Hands on an object, or those of a list.
+    fn emit(&mut self, mut value: Value, objects: &mut dyn FnMut(Value)) {
+        match value.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => items.into_iter().for_each(|it| self.emit(it, objects)),
+            _ if value.is_null() => {}
+            _ => match text(&value, "/kind") {
+                "" => self.is_unreadable("it has no kind"),
+                kind if kind.ends_with("List") => {}
+                _ => {
+                    self.objects = self.objects.saturating_add(1);
+                    objects(value);
                 }
-            }
-            _ if kind.is_empty() => self.is_unreadable("it has no kind"),
-            _ if of_items.is_empty() && kind != "List" => {
-                self.objects = self.objects.saturating_add(1);
-                objects(members.into());
-            }
-            _ => {}
+            },
         }
     }
 
@@ -223,110 +202,40 @@ impl Reader {
     }
 }
 
-impl Json {
-    fn of_array() -> Self {
-        Self {
-            place: Place::Array,
-            ..Self::default()
-        }
-    }
-
-    /// Reads the next part of the document: its length, and an object that is complete, or the rest
-    /// of the document. The length is 0 if more text is needed.
-    fn next<T: Kept>(&mut self, text: &[u8]) -> serde_json::Result<(usize, Option<Value>)> {
-        let rest = after(text, b",");
-        let Some(byte) = rest.first() else {
-            return Ok((0, None));
-        };
-        let (mut length, mut value) = (1, None);
-        match (self.place, byte) {
-            (Place::Items, b']') => self.place = Place::Members,
-            (Place::Members, b'}') => {
-                self.place = Place::End;
-                let mut members = take(&mut self.members);
-                if !self.nameless.is_empty() {
-                    members.insert("items".to_owned(), take(&mut self.nameless).into());
-                }
-                value = Some(T::deserialize(Value::Object(members))?.into());
-            }
-            (Place::Members, _) => length = self.member(rest)?,
-            (Place::Array, b']') | (Place::End, _) => self.place = Place::End,
-            (Place::Items | Place::Array, _) => {
-                let Some((item, end)) = first::<T>(rest)? else {
-                    return Ok((0, None));
-                };
-                length = end;
-                let item = item.into();
-                if self.place == Place::Items && item.get("kind").is_none() {
-                    self.nameless.push(item);
-                } else {
-                    value = Some(item);
-                }
-            }
-        }
-        if length > 0 {
-            length = length.saturating_add(text.len().saturating_sub(rest.len()));
-        }
-        Ok((length, value))
-    }
-
-    /// Reads a member, of `items` only its start, and returns its length.
-    fn member(&mut self, text: &[u8]) -> serde_json::Result<usize> {
-        let Some((key, length)) = first::<String>(text)? else {
-            return Ok(0);
-        };
-        let value = after(text.get(length..).unwrap_or_default(), b":");
-        let before = text.len().saturating_sub(value.len());
-        if key == "items" && value.starts_with(b"[") {
-            self.place = Place::Items;
-            return Ok(before.saturating_add(1));
-        }
-        let Some((value, length)) = first::<Value>(value)? else {
-            return Ok(0);
-        };
-        self.members.insert(key, value);
-        Ok(before.saturating_add(length))
-    }
-}
-
 /// The text after this sign and the white space around it.
 fn after<'t>(text: &'t [u8], sign: &[u8]) -> &'t [u8] {
     let text = text.trim_ascii_start();
     text.strip_prefix(sign).unwrap_or(text).trim_ascii_start()
 }
 
-/// The JSON value with which a text begins, and its length. `None` if more text is needed.
-fn first<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<Option<(T, usize)>> {
-    let mut values = Deserializer::from_slice(text).into_iter::<T>();
+/// The JSON value with which a text begins.
+fn first<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<Part<'_, T>> {
+    let mut values = Deserializer::from_slice(text).into_iter();
     match values.next() {
-        // A number at the end may have more digits.
-        Some(Ok(value)) if values.byte_offset() < text.len() => {
-            Ok(Some((value, values.byte_offset())))
-        }
         Some(Err(error)) if !error.is_eof() => Err(error),
+        Some(Ok(value)) => {
+            // A number at the end may have more digits.
+            let rest = text.get(values.byte_offset()..).unwrap_or_default();
+            Ok((!rest.is_empty()).then_some((value, rest)))
+        }
         _ => Ok(None),
     }
 }
 
-/// A text in UTF-16 with a byte order mark, in UTF-8.
-fn utf8(text: &[u8]) -> String {
-    let is_big = text.starts_with(&[0xfe]);
-    let from_bytes = if is_big {
-        u16::from_be_bytes
-    } else {
-        u16::from_le_bytes
+/// A text in UTF-16, as Windows PowerShell writes it. `None` without its byte order mark.
+fn from_utf16(text: &[u8]) -> Option<String> {
+    let from_bytes = match text {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
     };
-    let units = text.as_chunks::<2>().0.iter().skip(1);
-    let units = units.map(|unit| from_bytes(*unit));
-    let letters = char::decode_utf16(units);
-    letters.map(Result::unwrap_or_default).collect()
+    let units = text.as_chunks().0.iter().map(|unit| from_bytes(*unit));
+    Some(String::from_utf16_lossy(&units.collect::<Vec<u16>>()))
 }
 
 /// Whether a text is a table of `kubectl get`: its first line has the names of columns.
 fn is_table(text: &[u8]) -> bool {
-    let words = text
-        .split(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty());
-    let mut words = words.take(2).peekable();
-    words.peek().is_some() && words.all(|word| word.iter().all(u8::is_ascii_uppercase))
+    let text = String::from_utf8_lossy(text);
+    let mut words = text.split_whitespace().take(2).peekable();
+    words.peek().is_some() && words.all(|word| word.bytes().all(|byte| byte.is_ascii_uppercase()))
 }

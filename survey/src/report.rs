@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::cluster::Node;
-use crate::incident::{End, Fate, Incident, registry_of};
-use crate::plan::{doubt, is_public};
+use crate::incident::{End, Fate, registry_of};
+use crate::plan::doubt;
 use crate::preset::Preset;
 use crate::read::COMMAND;
 use crate::survey::{Effect, Outcome, Row, Survey};
@@ -18,8 +18,6 @@ use crate::survey::{Effect, Outcome, Row, Survey};
 pub struct Report {
     /// Which preset to take, and why.
     pub answer: Answer,
-    /// The incident.
-    pub incident: Incident,
     /// The incident, in words.
     pub incident_words: String,
     /// How many objects of each kind were read.
@@ -110,23 +108,18 @@ pub struct RegistryLine {
     pub pods: usize,
     /// Why a policy server should perhaps not connect to it: whoever creates a Pod names it.
     pub doubt: Option<&'static str>,
-    /// Whether everybody can pull from it.
-    pub is_public: bool,
 }
 
 impl Ends {
-    fn add(&mut self, end: End) {
-        let count = |count: &mut usize, is_one: bool| *count = count.saturating_add(is_one.into());
-        count(&mut self.half, end.fate == Fate::Half);
-        count(&mut self.waits, end.fate == Fate::Waits);
-        count(&mut self.rejected, end.fate == Fate::Rejected);
-        count(&mut self.old, end.is_old);
-    }
-
     fn of(ends: impl Iterator<Item = End>) -> Self {
-        let mut sum = Self::default();
-        ends.for_each(|end| sum.add(end));
-        sum
+        let ends: Vec<End> = ends.collect();
+        let number = |fate| ends.iter().filter(|end| end.fate == fate).count();
+        Self {
+            half: number(Fate::Half),
+            waits: number(Fate::Waits),
+            rejected: number(Fate::Rejected),
+            old: ends.iter().filter(|end| end.is_old).count(),
+        }
     }
 }
 
@@ -136,12 +129,11 @@ impl Survey {
         let rows = self.rows();
         let count = |names: fn(&Row) -> BTreeSet<&str>| {
             let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-            for (row, name) in rows
-                .iter()
-                .flat_map(|row| names(row).into_iter().map(move |name| (row, name)))
-            {
-                let count = counts.entry(name).or_default();
-                *count = count.saturating_add(row.number);
+            for row in rows {
+                for name in names(row) {
+                    let count = counts.entry(name).or_default();
+                    *count = count.saturating_add(row.number);
+                }
             }
             let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
             counts.sort_by_key(|(_, count)| Reverse(*count));
@@ -152,16 +144,14 @@ impl Survey {
         let is_always = !rows.is_empty() && rows.iter().all(|row| row.is_always);
         let mut report = Report {
             answer: Answer::default(),
-            incident: self.question.incident.clone(),
             incident_words: self.question.incident.words(),
             kinds: self.cluster.kinds.clone(),
             assumed: self.assumed(is_always),
             workloads: self.workloads(),
             done: rows.len(),
             is_always,
-            presets: (0..)
-                .zip(&self.presets)
-                .map(|(index, preset)| self.line(index, preset))
+            presets: (0..self.presets.len())
+                .filter_map(|index| self.line(index))
                 .collect(),
             registries: registries
                 .into_iter()
@@ -169,7 +159,6 @@ impl Survey {
                     name: name.to_owned(),
                     pods,
                     doubt: doubt(name),
-                    is_public: is_public(name),
                 })
                 .collect(),
             images: images
@@ -226,32 +215,28 @@ impl Survey {
         self.rows().iter().filter_map(of_row)
     }
 
-    fn line(&self, index: usize, preset: &Preset) -> Line {
+    fn line(&self, index: usize) -> Option<Line> {
+        let preset = self.presets.get(index)?;
         let is_audit = preset.policy.is_audit;
-        let count = |outcome| {
-            self.effects(index)
-                .filter(|(_, effect)| effect.outcome == outcome)
-                .count()
-        };
-        let selected = self.effects(index).filter(|_| !is_audit);
-        Line {
+        let effects: Vec<(&Row, &Effect)> = self.effects(index).collect();
+        let number =
+            |is: &dyn Fn(&Effect) -> bool| effects.iter().filter(|(_, effect)| is(effect)).count();
+        let with = |outcome| number(&|effect| effect.outcome == outcome);
+        Some(Line {
             name: preset.name.clone(),
             purpose: preset.purpose.clone(),
             needs: preset.needs.clone(),
             is_audit,
             problem: self.problem(preset),
-            changed: count(Outcome::Changed),
-            warned: count(Outcome::Warned),
-            rejected: count(Outcome::Rejected),
-            reported: count(Outcome::Reported),
-            undone: self
-                .effects(index)
-                .filter(|(_, effect)| effect.is_undone)
-                .count(),
-            before: Ends::of(self.effects(index).map(|(row, _)| row.before)),
-            after: Ends::of(self.effects(index).map(|(_, effect)| effect.after)),
-            selected: selected.count(),
-        }
+            selected: number(&|_| !is_audit),
+            changed: with(Outcome::Changed),
+            warned: with(Outcome::Warned),
+            rejected: with(Outcome::Rejected),
+            reported: with(Outcome::Reported),
+            undone: number(&|effect| effect.is_undone),
+            before: Ends::of(effects.iter().map(|(row, _)| row.before)),
+            after: Ends::of(effects.iter().map(|(_, effect)| effect.after)),
+        })
     }
 
     fn problem(&self, preset: &Preset) -> String {
@@ -298,19 +283,16 @@ impl Survey {
             };
             chosen.push(best);
         }
-        let mut left = Ends::default();
-        let mut names = Vec::new();
-        for row in self.rows() {
+        let ends = self.rows().iter().map(|row| {
             let effects = chosen
                 .iter()
                 .filter_map(|index| row.results.get(*index)?.as_ref());
-            let fates = effects.map(|effect| effect.after);
-            let end = fates.min_by_key(|end| end.fate).unwrap_or(row.before);
-            left.add(end);
-            if end.fate == Fate::Half && names.len() < 3 {
-                names.push(format!("{} {}/{}", row.kind, row.namespace, row.name));
-            }
-        }
+            let ends = effects.map(|effect| effect.after);
+            (row, ends.min_by_key(|end| end.fate).unwrap_or(row.before))
+        });
+        let left = Ends::of(ends.clone().map(|(_, end)| end));
+        let half = ends.filter(|(_, end)| end.fate == Fate::Half).take(3);
+        let half = half.map(|(row, _)| format!("{} {}/{}", row.kind, row.namespace, row.name));
         let line = |index: &usize| report.presets.get(*index);
         let files: Vec<String> = chosen
             .iter()
@@ -331,7 +313,7 @@ impl Survey {
             unsaved.push(format!(
                 "{} could still do half of their work ({})",
                 left.half,
-                names.join(", ")
+                half.collect::<Vec<_>>().join(", ")
             ));
         }
         if left.waits > 0 {
@@ -348,25 +330,20 @@ impl Survey {
         if left.old > before.old {
             unsaved.push(format!("{} may run an older image", left.old));
         }
-        let mut unsaved = if files.is_empty() || unsaved.is_empty() {
-            String::new()
-        } else {
-            format!("With that, {}.", unsaved.join("; "))
-        };
+        let mut parts = Vec::new();
+        if !files.is_empty() && !unsaved.is_empty() {
+            parts.push(format!("With that, {}.", unsaved.join("; ")));
+        }
         // The first choice, if only the Nodes are in its way.
         let first = self.best(report, &[], true);
         let refused = first.as_ref().and_then(line);
         if let Some(Line { name, problem, .. }) = refused.filter(|line| !line.problem.is_empty()) {
-            let refused = format!("{name} isn't proposed: {problem}.");
-            if !unsaved.is_empty() {
-                unsaved.push(' ');
-            }
-            unsaved.push_str(&refused);
+            parts.push(format!("{name} isn't proposed: {problem}."));
         }
         Answer {
             files,
             sentence,
-            unsaved,
+            unsaved: parts.join(" "),
         }
     }
 

@@ -1,21 +1,21 @@
 //! The survey: what each preset does to each workload, and what becomes of their Pods in an
 //! incident.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Workload};
-use crate::incident::{End, Fate, Incident, Moment, Registries, Step, What, copies, end_of, steps};
+use crate::cluster::{Cluster, Node, Workload};
+use crate::incident::{End, Incident, Moment, Step, What, copies, end_of, steps};
 use crate::json::from_yaml;
-use crate::object::{create_request, entries, in_registry, pod_spec, set_defaults};
+use crate::object::{create_request, entries, in_registry, namespace_of, set_defaults, spec_path};
 use crate::plan::Choice;
-use crate::policy::{Answer, Image, Names, Policy, is_always};
+use crate::policy::{Admission, Image, Names, Policy, is_always};
 use crate::preset::{AdmissionRequest, Pairs, Preset};
-use crate::prune::{Pruned, Unpruned};
-use crate::read::Reader;
+use crate::read::{COMMAND, Reader};
 
 /// What a person asks the survey.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -33,8 +33,8 @@ pub struct Survey {
     pub(crate) pairs: Pairs,
     pub(crate) cluster: Cluster,
     pub(crate) question: Question,
-    pub(crate) workloads: Vec<Workload>,
-    pub(crate) rows: Vec<Row>,
+    workloads: Vec<Workload>,
+    rows: Vec<Row>,
     /// The settings of each preset's policy under the present choice, as text.
     settings: Vec<String>,
     reader: Reader,
@@ -67,7 +67,7 @@ pub struct Row {
 }
 
 /// What a preset does to a workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Effect {
     /// What it does in health.
@@ -102,27 +102,10 @@ pub enum Outcome {
 /// An object that is sent to the policies.
 struct Sent {
     object: Value,
-    /// The request as text.
-    text: String,
-    request: Value,
+    /// The request, as text.
+    request: String,
     /// Whether each preset's policy selects it.
     selected: Vec<bool>,
-}
-
-/// What becomes of an object at its creation.
-#[derive(Default)]
-struct Admission {
-    answer: Option<Answer>,
-    is_rejected: bool,
-    /// The object that is stored, if it was changed.
-    object: Option<Value>,
-    asked: Vec<String>,
-}
-
-impl Sent {
-    fn is_selected(&self, index: usize) -> bool {
-        self.selected.get(index) == Some(&true)
-    }
 }
 
 /// One object of a workload under a preset, in detail.
@@ -133,6 +116,17 @@ pub struct Detail {
     pub request: Value,
     /// The policy's settings.
     pub settings: Value,
+}
+
+/// How a Pod starts in an incident.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Drawing {
+    /// The incident, in words.
+    pub incident: String,
+    /// What is pulled, in the order of the Pod. Empty if it is rejected.
+    pub steps: Vec<Step>,
+    /// How the Pod ends up.
+    pub end: End,
 }
 
 impl Survey {
@@ -152,12 +146,9 @@ impl Survey {
                 presets.push(Preset::new(name, text).map_err(told)?);
             }
         }
-        let compared = presets
-            .iter()
-            .flat_map(|Preset { policy, .. }| policy.compared_labels().chain(policy.volumes()))
-            .map(str::to_owned);
+        let compared = presets.iter().flat_map(|preset| preset.policy.compared());
         let mut survey = Self {
-            cluster: Cluster::new(compared.collect()),
+            cluster: Cluster::new(compared.map(str::to_owned).collect()),
             presets,
             pairs,
             question: Question::default(),
@@ -173,9 +164,8 @@ impl Survey {
 
     /// Reads a piece of the input, of any length.
     pub fn read(&mut self, piece: &[u8]) {
-        let cluster = &mut self.cluster;
         self.reader
-            .read::<Pruned>(piece, &mut |object| cluster.add(object));
+            .read(piece, &mut |object| self.cluster.add(object));
     }
 
     /// Ends a file. The next piece is of another one.
@@ -183,9 +173,7 @@ impl Survey {
     /// # Errors
     /// The file is no output of kubectl, or its end is missing. The sentence says what to do.
     pub fn end_file(&mut self) -> Result<(), String> {
-        let cluster = &mut self.cluster;
-        self.reader
-            .end_file::<Pruned>(&mut |object| cluster.add(object))
+        self.reader.end_file(&mut |object| self.cluster.add(object))
     }
 
     /// Ends the input.
@@ -193,15 +181,10 @@ impl Survey {
     /// # Errors
     /// The input is no output of kubectl, or its end is missing. The sentence says what to do.
     pub fn finish(&mut self) -> Result<(), String> {
-        let cluster = &mut self.cluster;
-        self.reader
-            .finish::<Pruned>(&mut |object| cluster.add(object))?;
+        self.end_file()?;
         self.workloads = self.cluster.workloads();
         if self.workloads.is_empty() {
-            return Err(format!(
-                "the input has no Pod and no workload: give the output of `{}`",
-                crate::read::COMMAND
-            ));
+            return Err(without_objects());
         }
         Ok(())
     }
@@ -213,11 +196,6 @@ impl Survey {
         self.settings = settings.collect();
         self.rows.clear();
         self.question = question;
-    }
-
-    /// The present question.
-    pub fn question(&self) -> &Question {
-        &self.question
     }
 
     /// The presets.
@@ -238,9 +216,8 @@ impl Survey {
     /// Works out the row of the next workload. False if there is none.
     pub fn work(&mut self, policy: &mut dyn Policy) -> bool {
         let workloads = std::mem::take(&mut self.workloads);
-        let row = workloads
-            .get(self.rows.len())
-            .map(|workload| self.row(workload, policy));
+        let workload = workloads.get(self.rows.len());
+        let row = workload.map(|workload| self.row(workload, policy));
         self.workloads = workloads;
         let is_there = row.is_some();
         self.rows.extend(row);
@@ -248,156 +225,117 @@ impl Survey {
     }
 
     fn row(&mut self, workload: &Workload, policy: &mut dyn Policy) -> Row {
-        let makers: Vec<Sent> = workload
-            .makers
-            .iter()
-            .filter_map(|maker| self.sent(maker, policy))
+        let makers = workload.makers.values();
+        let makers: Vec<Sent> = makers.map(|maker| self.sent(maker, policy)).collect();
+        let pods = workload.pods.values();
+        let stored: Vec<Sent> = pods
+            .clone()
+            .map(|pod| self.sent(&pod.stored, policy))
             .collect();
-        let pods: Vec<(Sent, Sent)> = workload
-            .pods
-            .iter()
-            .filter_map(|pod| {
-                Some((
-                    self.sent(&pod.written, policy)?,
-                    self.sent(&pod.stored, policy)?,
-                ))
-            })
-            .collect();
+        let written: Vec<Sent> = pods.map(|pod| self.sent(&pod.written, policy)).collect();
         let mut images = BTreeSet::new();
-        for spec in pods.iter().filter_map(|(pod, _)| pod_spec(&pod.object)) {
-            for entry in entries(spec) {
-                images.extend(
-                    self.image(&entry.image, policy)
-                        .and_then(|image| image.name),
-                );
-            }
+        for pod in &written {
+            images.append(&mut self.images(&pod.object, policy));
         }
-        let incidents = self.question.incident.each(&images);
         let mut before = Vec::new();
-        for incident in &incidents {
-            let of_pod =
-                |(pod, _): &(Sent, Sent)| self.end(incident, &pod.object, &pod.object, policy);
-            before.push(pods.iter().map(of_pod).collect::<Vec<End>>());
+        for incident in self.question.incident.each(&images) {
+            let pods = written.iter().map(|pod| &pod.object);
+            let ends = pods.map(|pod| end_of(&self.steps(pod, pod, &incident, policy)));
+            let ends = ends.collect();
+            before.push((incident, ends));
         }
-        let mut results = Vec::new();
-        for index in 0..self.presets.len() {
-            results.push(self.effect(index, &makers, &pods, &incidents, &before, policy));
-        }
+        let results = (0..self.presets.len()).map(|index| {
+            let is_audit = self.presets.get(index)?.policy.is_audit;
+            let pods = if is_audit { &stored } else { &written };
+            self.effect(index, &makers, pods, &before, policy)
+        });
         Row {
+            results: results.collect(),
             kind: workload.kind.clone(),
             namespace: workload.namespace.clone(),
             name: workload.name.clone(),
             number: workload.number,
             nodes: self.nodes_with(workload),
-            is_always: pods
-                .iter()
-                .all(|(pod, _)| pod_spec(&pod.object).is_some_and(is_always)),
+            is_always: written.iter().all(|pod| is_always(&pod.object)),
             images,
             before: before
-                .into_iter()
-                .flatten()
-                .fold(End::default(), End::worse),
-            results,
+                .iter()
+                .flat_map(|(_, ends)| ends)
+                .fold(End::default(), |end, other| end.worse(*other)),
         }
     }
 
     /// On how many Nodes all images of a workload are: the Nodes list them, or its Pods run there.
     fn nodes_with(&self, workload: &Workload) -> usize {
-        let is_there = |node: &&crate::cluster::Node| {
-            workload.pods.iter().all(|pod| {
-                let images = || pod_spec(&pod.stored).map(copies).unwrap_or_default();
-                pod.nodes.contains(&node.name) || images().is_subset(&node.images)
+        let is_there = |node: &&Node| {
+            workload.pods.values().all(|pod| {
+                pod.nodes.contains(&node.name) || copies(&pod.stored).is_subset(&node.images)
             })
         };
         self.cluster.nodes.iter().filter(is_there).count()
     }
 
     /// An object with the server defaults, and the policies that select it.
-    fn sent(&mut self, object: &Value, policy: &mut dyn Policy) -> Option<Sent> {
+    fn sent(&mut self, object: &Value, policy: &mut dyn Policy) -> Sent {
         let mut object = object.clone();
-        let names = &mut self.names;
-        set_defaults(&mut object, &mut |image| {
-            names
-                .image(image, policy)
-                .map_or("IfNotPresent", |image| image.default)
-        });
-        let request = create_request(&object)?;
-        let namespace = request
-            .get("namespace")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        self.set_defaults(&mut object, policy);
+        let request = create_request(&object);
+        let namespace = namespace_of(&object);
         let labels = self.cluster.namespaces.labels(namespace);
         let admission = AdmissionRequest::new(&request, &labels);
         let is_chosen = self.question.choice.has(namespace);
         let selects = |preset: &Preset| is_chosen && preset.policy.selects(&admission);
-        Some(Sent {
+        Sent {
             selected: self.presets.iter().map(selects).collect(),
-            text: request.to_string(),
-            request,
+            request: request.to_string(),
             object,
-        })
+        }
     }
 
+    /// What a preset does to the objects of a workload. `before` has the incidents, and how each of
+    /// the Pods ends up in them without the preset.
     fn effect(
         &mut self,
         index: usize,
         makers: &[Sent],
-        pods: &[(Sent, Sent)],
-        incidents: &[Incident],
-        before: &[Vec<End>],
+        pods: &[Sent],
+        before: &[(Incident, Vec<End>)],
         policy: &mut dyn Policy,
     ) -> Option<Effect> {
-        let is_audit = self.presets.get(index)?.policy.is_audit;
-        let pods = pods.iter();
-        let pods = pods.map(|(written, stored)| if is_audit { stored } else { written });
-        let pods: Vec<&Sent> = pods.collect();
-        if !makers
-            .iter()
-            .chain(pods.iter().copied())
-            .any(|sent| sent.is_selected(index))
-        {
+        let sent = || makers.iter().chain(pods);
+        if !sent().any(|sent| sent.is_selected(index)) {
             return None;
         }
-        let mut effect = Effect {
-            outcome: Outcome::Allowed,
-            rules: BTreeSet::new(),
-            reasons: Vec::new(),
-            after: End::default(),
-            is_undone: false,
-        };
-        let mut healthy = Vec::new();
-        for sent in makers.iter().chain(pods.iter().copied()) {
-            let mut admission = self.admit(sent, index, None, policy);
-            if let Some(answer) = admission.answer.take() {
-                effect.add(answer, is_audit);
-            }
-            effect.is_undone |= admission.is_undone();
-            healthy.push(admission);
-        }
-        for (incident, ends) in incidents.iter().zip(before) {
-            let mut is_made = true;
-            let mut admissions = healthy.iter();
-            for (maker, admission) in makers.iter().zip(&mut admissions) {
-                let again = self.admit_during(maker, index, admission, incident, policy);
-                is_made &= !again.as_ref().unwrap_or(admission).is_rejected;
-            }
-            for ((pod, admission), end) in pods.iter().zip(admissions).zip(ends) {
-                if is_audit || (is_made && !pod.is_selected(index)) {
-                    effect.after = effect.after.worse(*end);
-                    continue;
-                }
-                let again = self.admit_during(pod, index, admission, incident, policy);
-                let admission_now = again.as_ref().unwrap_or(admission);
-                effect.is_undone |= admission_now.is_undone();
-                let end = if !is_made || admission_now.is_rejected {
-                    End {
-                        fate: Fate::Rejected,
-                        is_old: false,
-                    }
+        let is_audit = self.presets.get(index)?.policy.is_audit;
+        let settings = self.settings.get(index)?.clone();
+        let mut effect = Effect::default();
+        let healthy = sent().map(|sent| {
+            let admission = if sent.is_selected(index) {
+                Admission::new(&sent.request, &settings, None, policy)
+            } else {
+                Admission::default()
+            };
+            effect.add(&admission, is_audit);
+            Rc::new(admission)
+        });
+        let healthy: Vec<Rc<Admission>> = healthy.collect();
+        let (of_makers, of_pods) = healthy.split_at(makers.len());
+        for (incident, ends) in before {
+            // Without its maker, there is no Pod.
+            let is_made = makers.iter().zip(of_makers).all(|(maker, healthy)| {
+                let now = healthy.during(&maker.request, &settings, incident, policy);
+                !now.is_rejected()
+            });
+            for ((pod, healthy), end) in pods.iter().zip(of_pods).zip(ends) {
+                let now = healthy.during(&pod.request, &settings, incident, policy);
+                effect.is_undone |= now.is_undone();
+                let end = if is_audit {
+                    *end
+                } else if !is_made || now.is_rejected() {
+                    End::REJECTED
                 } else {
-                    let earlier = admission.object.as_ref().unwrap_or(&pod.object);
-                    let now = admission_now.object.as_ref().unwrap_or(&pod.object);
-                    self.end(incident, now, earlier, policy)
+                    let (now, earlier) = (now.object(&pod.object), healthy.object(&pod.object));
+                    end_of(&self.steps(now, earlier, incident, policy))
                 };
                 effect.after = effect.after.worse(end);
             }
@@ -408,45 +346,51 @@ impl Survey {
     /// One object of a workload: of those that a preset selects, a Pod if there is one.
     pub fn detail(&mut self, row: usize, preset: &str, policy: &mut dyn Policy) -> Option<Detail> {
         let index = self.presets.iter().position(|it| it.name == preset)?;
-        let settings = self.settings.get(index)?;
-        let settings = serde_json::from_str(settings).unwrap_or_default();
         let workload = self.workloads.get(row)?;
-        let pods = workload.pods.iter().map(|pod| Rc::clone(&pod.written));
-        let objects: Vec<Rc<Value>> = pods.chain(workload.makers.iter().cloned()).collect();
-        let sent = objects
-            .iter()
-            .filter_map(|object| self.sent(object, policy));
-        let mut sent: Vec<Sent> = sent.collect();
-        sent.sort_by_key(|sent| !sent.is_selected(index));
-        let request = sent.into_iter().next()?.request;
-        Some(Detail { request, settings })
+        let pods = workload.pods.values().map(|pod| &pod.written);
+        let objects: Vec<_> = pods.chain(workload.makers.values()).cloned().collect();
+        let sent = objects.iter().map(|object| self.sent(object, policy));
+        // The first one of several.
+        let sent = sent.min_by_key(|sent| !sent.is_selected(index))?;
+        Some(Detail {
+            request: serde_json::from_str(&sent.request).ok()?,
+            settings: serde_json::from_str(self.settings.get(index)?).ok()?,
+        })
     }
 
-    /// The steps in which a Pod starts in an incident. A node has the images of the Pod `earlier`.
-    pub fn start(
+    /// How the Pod of a request starts in the incident that harms it most, of those that the question
+    /// means. `settings` are those of the policy that answers the request. Without them, the Pod
+    /// starts as it came in.
+    pub fn drawing(
         &mut self,
-        pod: &Value,
-        earlier: &Value,
-        incident: &Incident,
+        request: &Value,
+        settings: Option<&Value>,
         policy: &mut dyn Policy,
-    ) -> (Vec<Step>, End) {
-        let steps = self.steps(incident, pod, earlier, policy);
-        let end = end_of(&steps);
-        (steps, end)
-    }
-
-    /// Of the incidents that the question means, the one that harms a Pod most.
-    pub fn worst(&mut self, pod: &Value, earlier: &Value, policy: &mut dyn Policy) -> Incident {
-        let mut images = BTreeSet::new();
-        for entry in pod_spec(pod).map(entries).unwrap_or_default() {
-            images.extend(
-                self.image(&entry.image, policy)
-                    .and_then(|image| image.name),
-            );
-        }
+    ) -> Drawing {
+        let object = request.get("object").unwrap_or(&Value::Null);
+        let request = request.to_string();
+        let settings = settings.map(Value::to_string);
+        let settings = settings.as_deref();
+        let healthy = settings.map(|settings| Admission::new(&request, settings, None, policy));
+        let healthy = Rc::new(healthy.unwrap_or_default());
+        let earlier = healthy.object(object);
+        let images = self.images(earlier, policy);
         let incidents = self.question.incident.each(&images).into_iter();
-        let worst = incidents.max_by_key(|incident| self.end(incident, pod, earlier, policy).fate);
-        worst.unwrap_or_default()
+        let fate =
+            |incident: &Incident| end_of(&self.steps(earlier, earlier, incident, policy)).fate;
+        let incident = incidents.max_by_key(fate).unwrap_or_default();
+        let settings = settings.unwrap_or_default();
+        let now = healthy.during(&request, settings, &incident, policy);
+        let mut drawing = Drawing {
+            incident: incident.words(),
+            end: End::REJECTED,
+            steps: Vec::new(),
+        };
+        if !now.is_rejected() {
+            drawing.steps = self.steps(now.object(object), earlier, &incident, policy);
+            drawing.end = end_of(&drawing.steps);
+        }
+        drawing
     }
 
     /// The requests that create the objects in a text, with the server defaults.
@@ -456,15 +400,25 @@ impl Survey {
     pub fn requests(&mut self, text: &str, policy: &mut dyn Policy) -> Result<Vec<Value>, String> {
         let mut objects = Vec::new();
         let mut reader = Reader::default();
-        reader.read::<Unpruned>(text.as_bytes(), &mut |object| objects.push(object));
-        reader.finish::<Unpruned>(&mut |object| objects.push(object))?;
-        let requests = objects
-            .iter()
-            .filter_map(|object| match object.get("request") {
-                Some(request) => Some(passed_on(request)),
-                None => self.sent(object, policy).map(|sent| sent.request),
-            });
-        Ok(requests.collect())
+        reader.read(text.as_bytes(), &mut |object| objects.push(object));
+        reader.end_file(&mut |object| objects.push(object))?;
+        if objects.is_empty() {
+            return Err(without_objects());
+        }
+        let request = |mut object: Value| {
+            // A host of Kubewarden passes the request of an AdmissionReview on without null fields.
+            if let Some(Value::Object(request)) = object.get("request") {
+                let set = request
+                    .clone()
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_null());
+                return Some(set.collect());
+            }
+            spec_path(&object)?;
+            self.set_defaults(&mut object, policy);
+            Some(create_request(&object))
+        };
+        Ok(objects.into_iter().filter_map(request).collect())
     }
 
     /// The command that installs a preset, for a POSIX shell. `chart` is the chart, as helm's
@@ -478,47 +432,11 @@ impl Survey {
         self.question.choice.command(found, chart)
     }
 
-    /// Sends an object to a preset's policy, if that selects it.
-    fn admit(
-        &self,
-        sent: &Sent,
-        index: usize,
-        incident: Option<&Incident>,
-        policy: &mut dyn Policy,
-    ) -> Admission {
-        let settings = self.settings.get(index);
-        let Some(settings) = settings.filter(|_| sent.is_selected(index)) else {
-            return Admission::default();
-        };
-        let mut registries = Registries {
-            incident: incident.cloned(),
-            asked: Vec::new(),
-        };
-        let mut answer = Answer::ask(policy, &sent.text, settings, &mut registries);
-        let is_repair = answer.is_repair();
-        let object = answer.mutated_object.as_mut().filter(|_| is_repair);
-        let object = object.map(std::mem::take);
-        Admission {
-            is_rejected: !answer.accepted,
-            object,
-            asked: registries.asked,
-            answer: Some(answer),
-        }
-    }
-
-    /// What becomes of an object that is created in an incident, if it differs from what becomes of
-    /// it in health: while a registry is down, its lookups fail too.
-    fn admit_during(
-        &self,
-        sent: &Sent,
-        index: usize,
-        healthy: &Admission,
-        incident: &Incident,
-        policy: &mut dyn Policy,
-    ) -> Option<Admission> {
-        let fails = healthy.asked.iter().any(|image| incident.takes(image));
-        (fails && incident.moment != Moment::Reboot)
-            .then(|| self.admit(sent, index, Some(incident), policy))
+    fn set_defaults(&mut self, object: &mut Value, policy: &mut dyn Policy) {
+        set_defaults(object, &mut |image| {
+            let image = self.names.image(image, policy);
+            image.map_or("IfNotPresent", |image| image.default)
+        });
     }
 
     /// What this policy knows about an image in its registry. `None` if it can't be parsed.
@@ -528,69 +446,56 @@ impl Survey {
         self.names.image(&in_registry(image), policy)
     }
 
-    fn steps(
+    /// The normalised names of a Pod's images.
+    fn images(&mut self, pod: &Value, policy: &mut dyn Policy) -> BTreeSet<String> {
+        let entries = entries(pod).into_iter();
+        let names = entries.filter_map(|entry| self.image(&entry.image, policy)?.name);
+        names.collect()
+    }
+
+    /// The steps in which a Pod starts in an incident. A node on which such a Pod ran before has the
+    /// images of the Pod `earlier`.
+    pub fn steps(
         &mut self,
-        incident: &Incident,
         pod: &Value,
         earlier: &Value,
+        incident: &Incident,
         policy: &mut dyn Policy,
     ) -> Vec<Step> {
-        let spec = pod_spec(pod).unwrap_or(&Value::Null);
         let on_node = match incident.moment {
             Moment::Empty => BTreeSet::new(),
-            Moment::Meanwhile | Moment::Reboot => pod_spec(earlier).map(copies).unwrap_or_default(),
+            Moment::Meanwhile | Moment::Reboot => copies(earlier),
         };
-        steps(spec, &on_node, &mut |image| {
+        steps(pod, &on_node, &mut |image| {
             let name = self.image(image, policy)?.name;
             let is_everything = incident.what == What::Registries;
             Some(name.map_or(is_everything, |name| incident.takes(&name)))
         })
     }
+}
 
-    /// How a Pod ends up in an incident. A node has the images of such a Pod that ran `earlier`.
-    fn end(
-        &mut self,
-        incident: &Incident,
-        pod: &Value,
-        earlier: &Value,
-        policy: &mut dyn Policy,
-    ) -> End {
-        end_of(&self.steps(incident, pod, earlier, policy))
+impl Sent {
+    fn is_selected(&self, index: usize) -> bool {
+        self.selected.get(index) == Some(&true)
     }
 }
 
-impl Admission {
-    /// Whether the plugin `AlwaysPullImages` would change the returned Pod again.
-    fn is_undone(&self) -> bool {
-        let repaired = self.object.as_ref().and_then(pod_spec);
-        repaired.is_some_and(|spec| !is_always(spec))
-    }
-}
-
-/// The request of an `AdmissionReview` as a host of Kubewarden passes it on: without null fields.
-fn passed_on(request: &Value) -> Value {
-    let mut request = request.clone();
-    if let Some(fields) = request.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
-    }
-    request
+fn without_objects() -> String {
+    format!("the input has no Pod and no workload: give the output of `{COMMAND}`")
 }
 
 impl Effect {
-    fn add(&mut self, answer: Answer, is_audit: bool) {
-        let outcome = match (answer.accepted, is_audit) {
-            (false, true) => Outcome::Reported,
-            (false, false) => Outcome::Rejected,
-            _ if answer.is_repair() => Outcome::Changed,
-            _ if answer.has_warnings() => Outcome::Warned,
-            _ => Outcome::Allowed,
+    fn add(&mut self, admission: &Admission, is_audit: bool) {
+        let outcome = match admission.outcome {
+            Outcome::Rejected if is_audit => Outcome::Reported,
+            outcome => outcome,
         };
-        self.rules.append(&mut answer.rules());
-        let mut reasons = answer.reasons();
+        self.is_undone |= admission.is_undone();
+        self.rules.extend(admission.rules.iter().cloned());
         match outcome.cmp(&self.outcome) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => self.reasons.append(&mut reasons),
-            std::cmp::Ordering::Greater => self.reasons = reasons,
+            Ordering::Less => {}
+            Ordering::Equal => self.reasons.extend_from_slice(&admission.reasons),
+            Ordering::Greater => self.reasons.clone_from(&admission.reasons),
         }
         self.outcome = self.outcome.max(outcome);
     }

@@ -1,5 +1,6 @@
 //! The input: what is read of it, and what a wrong one is told.
 
+use consistent_pull_policy_survey::Fate;
 use serde_json::{Value, json};
 
 use crate::{corpus, surveyed};
@@ -89,44 +90,32 @@ fn the_words_of_yaml_1_1_are_booleans() {
             .expect("it is selected")
             .after
             .fate
-            .word()
     };
-    assert_eq!(outcome(&two), "half");
+    assert_eq!(outcome(&two), Fate::Half);
     assert_eq!(
         outcome(&two.replace("hostUsers: no", "hostUsers: yes")),
-        "waits"
+        Fate::Waits
     );
 }
 
 /// What people have, each as kubectl reads it: its text, and the numbers of its kinds.
 #[test]
 fn inputs_of_people_are_read() {
-    let pod =
-        r#"{"metadata": {"name": "one"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}"#;
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}"#;
     let job = r#"{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec":
         {"containers": [{"name": "a", "image": "a"}]}}}}"#;
     let flow = job.replace('"', "");
     for (what, text, kinds) in [
         (
-            "an API's list, whose items have no kind",
-            format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#),
-            json!({"Pod": 1}),
-        ),
-        (
-            "the same with sorted keys",
-            format!(r#"{{"apiVersion": "v1", "items": [{pod}, {pod}], "kind": "PodList"}}"#),
-            json!({"Pod": 2}),
-        ),
-        (
             "a list in a list",
             format!(
-                r#"{{"kind": "List", "items": [{job}, {{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}]}}"#
+                r#"{{"kind": "List", "items": [{job}, {{"kind": "PodList", "items": [{pod}]}}]}}"#
             ),
             json!({"Job": 1, "Pod": 1}),
         ),
         (
-            "an array, a number at its end and two outputs without a line between them",
-            format!(r#"[{job}] {{"kind": "X", "version": 12}}{job}"#),
+            "a number at an end and three outputs without a line between them",
+            format!(r#"{job} {{"kind": "X", "version": 12}}{job}"#),
             json!({"Job": 2, "X": 1}),
         ),
         (
@@ -205,7 +194,7 @@ fn merge_keys_are_merged() {
 fn a_wrong_input_is_told_what_is_wrong() {
     let cut = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
     for (input, sentence) in [
-        (String::new(), "there is no object in the input"),
+        (String::new(), "no Pod and no workload"),
         (
             "NAME   READY\nweb-1   1/1\n".to_owned(),
             "a table for people",

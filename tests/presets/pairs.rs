@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use consistent_pull_policy_promises::corpus;
 use consistent_pull_policy_promises::policy::Native;
 use consistent_pull_policy_promises::repository::survey;
 use consistent_pull_policy_survey::{AdmissionPolicy, Incident, Moment, Start, Survey};
 use serde_json::{Value, json};
 
 use super::admission::{UNREACHABLE, admit, selects};
-use super::corpus;
 
 /// Why presets can't be combined, and what makes up for it.
 struct Reason {
@@ -168,7 +168,7 @@ impl Presets {
             Release::new(preset.name, &spec)
         };
         let releases: Vec<Release> = presets.into_iter().map(release).collect();
-        let request = |request| {
+        let request = |(_, request)| {
             let selecting = releases.iter().filter(|one| selects(&one.policy, &request));
             let names = selecting.map(|one| one.name.clone()).collect();
             (request, names)
@@ -304,7 +304,7 @@ fn may_run_an_old_image(survey: &mut Survey, written: &Value, now: &Value) -> bo
         ..Incident::default()
     };
     let mut started = |object, start| {
-        let (steps, _) = survey.start(object, written, &no_incident, &mut Native);
+        let steps = survey.steps(object, written, &no_incident, &mut Native);
         let started = steps.into_iter().filter(|step| step.start == start);
         started.map(|step| step.entry.name).collect::<BTreeSet<_>>()
     };

@@ -3,10 +3,9 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
@@ -23,7 +22,12 @@ pub(crate) fn digest(image: &str) -> Result<String, String> {
 /// # Errors
 /// With the client's own error, if it fails.
 pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Result<String> {
-    let output = Command::new(compiled()?)
+    let mut program = env::current_exe()?.with_file_name("registry-client");
+    if !program.exists() {
+        eprintln!("==> compiling the client of registries, which takes a minute, once");
+        program = workspace::compiled("registry-client", "registry-client")?;
+    }
+    let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
         .output()
@@ -32,26 +36,4 @@ pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Re
         bail!("{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(String::from_utf8(output.stdout)?)
-}
-
-/// The path of the client, which is compiled if it is missing.
-fn compiled() -> Result<PathBuf> {
-    let program = env::current_exe()?.with_file_name("registry-client");
-    if !program.exists() {
-        eprintln!("==> compiling the client of registries, which takes a minute, once");
-        let status = workspace::cargo()
-            .args([
-                "build",
-                "--locked",
-                "--package=registry-client",
-                "--profile=xtask",
-            ])
-            .status()
-            .context("cannot run cargo")?;
-        ensure!(
-            status.success(),
-            "the client of registries could not be compiled"
-        );
-    }
-    Ok(program)
 }

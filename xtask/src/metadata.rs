@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
-use wasm_encoder::{CustomSection, RawSection};
+use wasm_encoder::{CustomSection, Section as _};
 use wasmparser::{Parser, Payload};
 
 /// A policy's metadata, with the keys of `metadata.yml`.
@@ -27,28 +27,17 @@ pub fn read(module: &[u8]) -> Result<Option<Metadata>> {
     Ok(None)
 }
 
-/// The module with this metadata in place of its own.
+/// The module with this metadata behind its other sections.
 ///
 /// # Errors
-/// If the bytes are no module, or if the metadata can't be written as JSON.
-pub fn replaced(module: &[u8], metadata: &Metadata) -> Result<Vec<u8>> {
-    let mut replaced = wasm_encoder::Module::new();
-    for payload in Parser::new(0).parse_all(module) {
-        let payload = payload.context("not a WebAssembly module")?;
-        let is_metadata =
-            matches!(&payload, Payload::CustomSection(section) if section.name() == SECTION);
-        if let Some((id, range)) = payload.as_section().filter(|_| !is_metadata) {
-            let range = usize::try_from(range.start)?..usize::try_from(range.end)?;
-            replaced.section(&RawSection {
-                id,
-                data: &module[range],
-            });
-        }
-    }
+/// If the metadata can't be written as JSON.
+pub fn appended(module: &[u8], metadata: &Metadata) -> Result<Vec<u8>> {
     let json = serde_json::to_vec(metadata)?;
     let section = CustomSection {
         name: SECTION.into(),
         data: json.into(),
     };
-    Ok(replaced.section(&section).as_slice().to_vec())
+    let mut module = module.to_vec();
+    section.append_to(&mut module);
+    Ok(module)
 }

@@ -1,12 +1,7 @@
 //! The cases of a row: requests, settings and registries.
 
-use std::fs;
-
-use anyhow::{Context, Result, anyhow};
-use consistent_pull_policy_promises::events::Event;
-use consistent_pull_policy_promises::policy::Policy;
-use consistent_pull_policy_promises::promises::broken_promises;
-use consistent_pull_policy_promises::repository::path;
+use anyhow::{Context, Result};
+use consistent_pull_policy_promises::repository::{self, captured, documents};
 use consistent_pull_policy_promises::{generate, notation};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,22 +24,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// The promises that this policy breaks for this case.
-    ///
-    /// # Errors
-    /// If this policy gives no answer, or if it refuses the settings.
-    pub fn broken_promises(&self, policy: &dyn Policy) -> Result<Vec<String>> {
-        let case = generate::Case {
+    /// The case for which the promises are tried.
+    pub fn promised(&self) -> generate::Case {
+        generate::Case {
             request: self.request.clone(),
             settings: self.settings.clone(),
             answers: self.registries.answers.clone(),
-        };
-        let broken =
-            broken_promises(policy, &case, Event::Created).map_err(|error| anyhow!(error))?;
-        Ok(broken
-            .into_iter()
-            .map(|one| format!("{}: {}", one.promise, one.details))
-            .collect())
+        }
     }
 }
 
@@ -103,7 +89,8 @@ fn cases_of(given: Value, values: &[String]) -> Result<Vec<Case>> {
         } else {
             settings
         };
-        settings = merged(preset(name)?, own);
+        let preset = documents(&repository::text(&format!("examples/{name}.yaml")));
+        settings = merged(preset[0]["spec"]["settings"].clone(), own);
     }
     if let Some(mode) = &given.mode {
         settings = merged(settings, json!({"mode": mode}));
@@ -125,7 +112,7 @@ impl Given {
     /// The request. `null` is what stands for null, or `None` if its field is left out.
     fn request(&self, null: Option<&Value>) -> Result<Value> {
         let mut request = match &self.review {
-            Some(name) => captured(name)?,
+            Some(name) => captured(name),
             None => self.made()?,
         };
         let edit = |value: &mut Value, edits: &Edits| -> Result<()> {
@@ -156,22 +143,18 @@ impl Given {
             "Job" | "CronJob" => "batch",
             _ => "apps",
         };
+        let version = format!("{group}/v1");
         let object = |places: &Option<String>| -> Result<Value> {
             let Some(places) = places else {
                 return Ok(Value::Null);
             };
-            let version = if group.is_empty() {
-                "v1".to_owned()
-            } else {
-                format!("{group}/v1")
-            };
-            let metadata = json!({"name": "test", "namespace": "default"});
-            let mut object = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
-            set(
-                &mut object,
-                path_to_spec(kind),
-                Some(&spec_of_places(places)?),
-            )?;
+            let mut object = json!({
+                "apiVersion": version.trim_start_matches('/'),
+                "kind": kind,
+                "metadata": {"name": "test", "namespace": "default"},
+            });
+            let spec = spec_of_places(places)?;
+            set(&mut object, path_to_spec(kind), Some(&spec))?;
             Ok(object)
         };
         let kind_of_request = json!({"group": group, "version": "v1", "kind": kind});
@@ -191,25 +174,6 @@ impl Given {
             "dryRun": false,
         }))
     }
-}
-
-/// The settings of a preset.
-fn preset(name: &str) -> Result<Value> {
-    let text = fs::read_to_string(path(&format!("examples/{name}.yaml")));
-    let text = text.with_context(|| format!("there is no preset {name}"))?;
-    let first = yaml_serde::Deserializer::from_str(&text)
-        .next()
-        .context("an empty preset")?;
-    let mut policy = Value::deserialize(first)?;
-    Ok(policy["spec"]["settings"].take())
-}
-
-/// The request of a captured review.
-fn captured(name: &str) -> Result<Value> {
-    let text = fs::read_to_string(path(&format!("test_data/reviews/{name}.json")));
-    let text = text.with_context(|| format!("there is no review {name}"))?;
-    let mut review: Value = serde_json::from_str(&text)?;
-    Ok(review["request"].take())
 }
 
 /// The path from an object of a kind to its Pod spec.

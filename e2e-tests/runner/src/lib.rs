@@ -6,11 +6,13 @@ mod case;
 mod host;
 mod notation;
 mod outcome;
+mod random;
 mod registry;
 mod row;
 
 pub use case::Case;
 pub use consistent_pull_policy_promises::policy::Native;
 pub use host::{Evaluation, Host, Kwctl};
+pub use random::{generator, keeps_promises};
 pub use registry::Registries;
 pub use row::{Row, rows};

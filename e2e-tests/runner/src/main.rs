@@ -1,17 +1,13 @@
 //! Runs the rows on the crate, on the built module in the embedded host, or in kwctl. (`cargo test`
 //! runs them on the crate too, and checks the promises.)
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
-use consistent_pull_policy_rows::{Case, Host, Kwctl, Native, Row, rows};
-use serde_json::Value;
+use consistent_pull_policy_rows::{Host, Kwctl, Native, rows};
+use rayon::prelude::*;
 
 /// Runs the rows of e2e-tests/rows
 #[derive(Debug, Parser)]
@@ -25,9 +21,9 @@ struct Args {
     /// The program that runs the module: kwctl, or xtask
     #[arg(long, value_name = "PROGRAM", requires = "module")]
     kwctl: Option<PathBuf>,
-    /// Writes requests, settings, lookups and answers to this file, a line of JSON for each case
-    #[arg(long, value_name = "FILE")]
-    export: Option<PathBuf>,
+    /// Prints the settings of each case as a line of JSON, and runs nothing
+    #[arg(long)]
+    settings: bool,
 }
 
 fn main() -> Result<ExitCode> {
@@ -38,26 +34,26 @@ fn main() -> Result<ExitCode> {
             cases.extend(row.cases()?.into_iter().map(|case| (row.clone(), case)));
         }
     }
-    if args.module.is_some() {
+    if args.settings {
+        for (_, case) in cases {
+            println!("{}", case.settings);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut host: &(dyn Host + Sync) = &Native;
+    let kwctl;
+    if let (Some(module), Some(program)) = (args.module, args.kwctl) {
+        kwctl = Kwctl { program, module };
+        host = &kwctl;
         // A host refuses these itself.
         cases.retain(|(_, case)| case.settings.is_object() && !case.request["userInfo"].is_null());
     }
-    let kwctl = args
-        .module
-        .zip(args.kwctl)
-        .map(|(module, program)| Kwctl { program, module });
-    let outcomes = match kwctl {
-        Some(kwctl) => evaluate(&kwctl, &cases),
-        None => evaluate(&Native, &cases),
-    };
-    if let Some(path) = args.export {
-        let lines: Vec<String> = outcomes.iter().map(|(line, _)| line.to_string()).collect();
-        let text = lines.join("\n") + "\n";
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let differences: Vec<&String> = outcomes
-        .iter()
-        .filter_map(|(_, difference)| difference.as_ref())
+    let differences: Vec<String> = cases
+        .par_iter()
+        .filter_map(|(row, case)| match host.evaluate(case) {
+            Ok(evaluation) => row.difference(case, &evaluation),
+            Err(error) => Some(format!("{}\n{error:#}", row.place)),
+        })
         .collect();
     for difference in &differences {
         eprintln!("{difference}");
@@ -72,33 +68,4 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-/// For each case, its line of an export, and what is not as the row says. The cases run on all
-/// cores.
-fn evaluate(host: &(dyn Host + Sync), cases: &[(Row, Case)]) -> Vec<(Value, Option<String>)> {
-    let next = AtomicUsize::new(0);
-    let outcomes = Mutex::new(Vec::new());
-    let work = || {
-        while let number = next.fetch_add(1, Ordering::Relaxed)
-            && let Some((row, case)) = cases.get(number)
-        {
-            let outcome = match host.evaluate(case) {
-                Ok(it) => (row.exported(case, &it), row.difference(case, &it)),
-                Err(error) => (Value::Null, Some(format!("{}\n{error:#}", row.place))),
-            };
-            let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            outcomes.push((number, outcome));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    let mut outcomes = outcomes
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    outcomes.sort_by_key(|(number, _)| *number);
-    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

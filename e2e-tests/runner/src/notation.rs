@@ -142,12 +142,12 @@ pub(crate) fn lengthened(value: &Value) -> Value {
     each_text(value, &|text| repeated(text).concat())
 }
 
-/// Writes out keys that stand for several, and all digests.
+/// Writes out keys that stand for several.
 pub(crate) fn written_out(value: &Value) -> Value {
     let Value::Object(object) = value else {
         return match value {
             Value::Array(list) => list.iter().map(written_out).collect(),
-            other => each_text(other, &whole_digests),
+            other => other.clone(),
         };
     };
     let mut written = Map::new();
@@ -158,7 +158,7 @@ pub(crate) fn written_out(value: &Value) -> Value {
                 1 => value.clone(),
                 _ => each_text(value, &|text| text.replace('#', &number.to_string())),
             };
-            written.insert(whole_digests(key), written_out(&value));
+            written.insert(key.clone(), written_out(&value));
         }
     }
     written.into()
@@ -179,22 +179,6 @@ pub(crate) fn whole_digests(text: &str) -> String {
         whole.extend([&rest, part]);
     }
     whole
-}
-
-/// Abbreviates each digest that [`whole_digests`] can write out.
-pub(crate) fn short_digests(text: &str) -> String {
-    const START: &str = "sha256:";
-    let mut parts = text.split(START);
-    let mut short = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        short += START;
-        let (digest, rest) = part.split_at_checked(64).unwrap_or(("", part));
-        match digest.get(..1).filter(|digit| digit.repeat(64) == digest) {
-            Some(digit) => short.extend([digit, "…", rest]),
-            None => short += part,
-        }
-    }
-    short
 }
 
 /// The value at a path such as `spec.containers.a.image`. A step into a list is the name of an

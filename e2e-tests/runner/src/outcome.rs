@@ -1,78 +1,39 @@
 //! Compares what came out with what a row expects. Both are kept as a row writes them.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
-use consistent_pull_policy_promises::answers::MANIFEST_DIGEST;
 use serde_json::{Map, Value, json};
 
 use crate::case::{Case, places};
 use crate::host::Evaluation;
-use crate::notation::{each_text, get, lengthened, lines, repeated, short_digests, text, tidy};
+use crate::notation::{get, lengthened, lines, repeated, set, text, tidy};
 use crate::row::{Row, is_rule, is_short};
 
 /// The audit annotations, and the record of changes.
 const LISTS: [&str; 4] = ["findings", "changes", "record", "lookups"];
 /// The Pod's annotation with what was found and not repaired.
-const WARNINGS: &str = "consistent-pull-policy/warnings";
+const WARNINGS: &str = "metadata.annotations.consistent-pull-policy/warnings";
 
 impl Row {
     /// Returns what is not as the row expects: what was expected and what came, both as a row
     /// writes them.
     #[must_use]
     pub fn difference(&self, case: &Case, evaluation: &Evaluation) -> Option<String> {
-        let mut actual = self.actual(case, evaluation);
+        let actual = self.actual(case, evaluation);
         let mut expected = self.expected(case, evaluation);
-        let mut problems = Vec::new();
-        expected.retain(|key, value| {
-            let problem = problem(key, value, &actual[key], evaluation);
-            problems.extend(problem.clone().filter(|text| !text.is_empty()));
-            problem.is_some()
-        });
+        expected.retain(|key, value| !is_as_expected(key, value, &actual[key], evaluation));
         if expected.is_empty() {
             return None;
         }
-        let mut report = self.place.clone();
-        for value in &case.values {
-            let _ = write!(report, "\n  with {}", short_digests(value));
-        }
-        if let Some(actual) = actual.as_object_mut() {
-            let is_list = |key: &str| key == "asked" || LISTS.contains(&key);
-            actual.retain(|key, value| {
-                expected.contains_key(key) || !is_list(key) && *value != json!([])
-            });
-        }
-        let sent = yaml(&json!({"pod": places(&case.request, &case.request["object"]).join(", ")}));
-        let (expected, actual) = (yaml(&expected.into()), yaml(&actual));
-        let _ = write!(report, "\nexpected\n{expected}came\n{actual}");
-        for problem in problems {
-            let _ = writeln!(report, "because {problem}");
-        }
-        let _ = write!(report, "sent\n{sent}  settings: {}\n", case.settings);
-        Some(report)
-    }
-
-    /// A case, its lookups and the answer, for other programs that compare themselves with the
-    /// rows.
-    #[must_use]
-    pub fn exported(&self, case: &Case, evaluation: &Evaluation) -> Value {
-        let calls = evaluation.calls.iter().map(|image| {
-            let (key, text) = match case.registries.answer(MANIFEST_DIGEST, image) {
-                Ok(answer) => ("answer", answer.to_string()),
-                Err(error) => ("error", error),
-            };
-            json!({"operation": MANIFEST_DIGEST, "image": image, key: text})
+        let report = json!({
+            "with": case.values,
+            "sent": places(&case.request, &case.request["object"]),
+            "settings": case.settings.to_string(),
+            "expected": expected,
+            "came": actual,
         });
-        let mut line = json!({
-            "place": self.place,
-            "request": case.request,
-            "settings": case.settings,
-            "calls": calls.collect::<Value>(),
-        });
-        match &evaluation.invalid {
-            Some(message) => line["invalid"] = message.as_str().into(),
-            None => line["answer"] = evaluation.answer.clone(),
-        }
-        line
+        let report = yaml_serde::to_string(&report).unwrap_or_default();
+        Some(format!("{}\n{report}", self.place))
     }
 
     /// Everything that came out.
@@ -92,10 +53,12 @@ impl Row {
                 "warned": answer["warnings"],
             });
         } else if !after.is_null() {
-            let mut repaired = after.clone();
-            let annotated = repaired["metadata"]["annotations"][WARNINGS].take();
-            actual["annotated"] = serde_json::from_str(text(&annotated)).unwrap_or_default();
-            if !is_same_but_for_warnings(&mut repaired, &case.request["object"]) {
+            let mut unchanged = case.request["object"].clone();
+            if let Some(warnings) = get(after, WARNINGS) {
+                actual["annotated"] = serde_json::from_str(text(warnings)).unwrap_or_default();
+                let _ = set(&mut unchanged, WARNINGS, Some(warnings));
+            }
+            if unchanged != *after {
                 actual["after"] = places(&case.request, after).into();
             }
         }
@@ -163,74 +126,29 @@ impl Row {
                 expect(key, entries_of(entries).into());
             }
         }
-        let calls = &evaluation.calls;
-        if let Some(image) = calls.iter().find(|image| !case.registries.knows(image)) {
-            expect("registry", format!("an answer for {image}").into());
-        }
-        let mut images = case.registries.images();
-        match given("asked") {
-            Some(asked) => expect("asked", asked.clone()),
-            None if images.all(|image| calls.iter().any(|asked| asked == image)) => {}
-            None => expect("asked", case.registries.images().collect()),
+        let calls: BTreeSet<&str> = evaluation.calls.iter().map(String::as_str).collect();
+        if let Some(asked) = given("asked") {
+            expect("asked", asked.clone());
+        } else if !calls.into_iter().eq(case.registries.images()) {
+            expect("asked", case.registries.images().collect());
         }
         expected
     }
 }
 
-/// Why a value is not as expected. None if it is. Empty if both values say it.
-fn problem(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> Option<String> {
-    let is_sentences = ["invalid", "rejected", "warned", "annotated"].contains(&key);
-    if is_sentences
-        && !expected.is_null()
-        && (["warned", "annotated"].contains(&key) || !actual.is_null())
-    {
-        let expected: Vec<String> = lines(expected)
-            .iter()
-            .flat_map(|line| repeated(line))
-            .collect();
+fn is_as_expected(key: &str, expected: &Value, actual: &Value, evaluation: &Evaluation) -> bool {
+    let is_list = ["warned", "annotated"].contains(&key);
+    let is_sentences = is_list || ["invalid", "rejected"].contains(&key) && !actual.is_null();
+    if is_sentences && !expected.is_null() {
+        let expected = lines(expected).into_iter().flat_map(repeated);
+        let expected: Vec<String> = expected.collect();
         let actual = lines(actual);
         let mut both = actual.iter().zip(&expected);
-        let untold = both.find_map(|(sentence, line)| untold(sentence, line, evaluation));
-        return untold.or((actual.len() != expected.len()).then(String::new));
+        return actual.len() == expected.len()
+            && both.all(|(sentence, line)| tells(sentence, line, evaluation));
     }
-    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-    let is_same = is_empty(expected) && actual.is_null()
-        || each_text(expected, &short_digests) == each_text(actual, &short_digests);
-    (!is_same).then(String::new)
-}
-
-/// Whether a Pod differs from the one that came in at most by the annotation of its warnings.
-fn is_same_but_for_warnings(pod: &mut Value, before: &Value) -> bool {
-    let mut before = before.clone();
-    for object in [&mut *pod, &mut before] {
-        let metadata = &mut object["metadata"];
-        if let Some(annotations) = metadata["annotations"].as_object_mut() {
-            annotations.remove(WARNINGS);
-        }
-        if metadata["annotations"]
-            .as_object()
-            .is_none_or(Map::is_empty)
-        {
-            metadata["annotations"].take();
-        }
-    }
-    *pod == before
-}
-
-/// The lines of YAML for an object.
-fn yaml(object: &Value) -> String {
-    let mut yaml = String::new();
-    for (key, value) in object.as_object().into_iter().flatten() {
-        let value = match key.as_str() {
-            "after" if value.is_array() => lines(value).join(", ").into(),
-            _ => value.clone(),
-        };
-        let entry = yaml_serde::to_string(&json!({key: value})).unwrap_or_default();
-        for line in entry.lines() {
-            let _ = writeln!(yaml, "  {}", short_digests(line));
-        }
-    }
-    yaml
+    let is_empty = expected.as_array().is_some_and(Vec::is_empty);
+    is_empty && actual.is_null() || expected == actual
 }
 
 /// The sentences of a message.
@@ -270,35 +188,22 @@ fn short(entry: &Value) -> Value {
     words.join(" ").into()
 }
 
-/// What a line of a row has and the sentence lacks. None if the sentence is the line, or if it
-/// tells the finding or the failed lookup that the line names: its container, its image, its pull
-/// policies, and all further words of the line.
-fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String> {
-    let (sentence, line) = (short_digests(sentence), short_digests(line));
-    let lacks = |word: &str| format!("the sentence for `{line}` has no word `{word}`: {sentence}");
+/// Whether a sentence is the line, or tells the finding or the failed lookup that the line names:
+/// its container, its image, its pull policies, and all further words of the line.
+fn tells(sentence: &str, line: &str, evaluation: &Evaluation) -> bool {
     if let Some((start, words)) = line.split_once(" …") {
+        let words = words.trim_start();
         if is_short(start) && start.contains(' ') {
-            let ends = sentence.ends_with(&[": ", words.trim_start()].concat());
-            let problem = || format!("the sentence for `{line}` ends otherwise: {sentence}");
-            return if ends {
-                untold(&sentence, start, evaluation)
-            } else {
-                Some(problem())
-            };
+            return sentence.ends_with(&format!(": {words}")) && tells(sentence, start, evaluation);
         }
         let rest = sentence.strip_prefix(start);
-        if !rest.is_some_and(|rest| rest.starts_with([' ', ':'])) {
-            return Some(format!(
-                "the sentence for `{line}` begins otherwise: {sentence}"
-            ));
-        }
-        return words
-            .split_whitespace()
-            .find(|word| !has_word(&sentence, word))
-            .map(lacks);
+        return rest.is_some_and(|rest| rest.starts_with([' ', ':']))
+            && words
+                .split_whitespace()
+                .all(|word| has_word(sentence, word));
     }
-    if !is_short(&line) {
-        return (sentence != line).then(String::new);
+    if !is_short(line) {
+        return sentence == line;
     }
     let words: Vec<&str> = line.split(' ').collect();
     let (list, key) = match words[0] {
@@ -318,26 +223,15 @@ fn untold(sentence: &str, line: &str, evaluation: &Evaluation) -> Option<String>
             .filter(|&policy| ["Always", "IfNotPresent", "Never"].contains(&text(policy)));
         needed.extend(policies.chain([&entry["image"]]).map(shown));
     } else if entries.iter().all(|entry| entry.get("more").is_none()) {
-        let entries: Vec<String> = entries
-            .iter()
-            .map(|entry| short(entry).to_string())
-            .collect();
-        return Some(format!(
-            "no entry of {list} is `{line}`, but {}",
-            entries.join(", ")
-        ));
+        return false;
     }
-    let mut needed = needed
-        .iter()
-        .filter(|word| !word.trim_matches('_').is_empty());
-    needed
-        .find(|word| !has_word(&sentence, word))
-        .map(|word| lacks(word))
+    let is_there = |word: &String| word.trim_matches('_').is_empty() || has_word(sentence, word);
+    needed.iter().all(is_there)
 }
 
 /// A text of the object as answers show it.
 fn shown(value: &Value) -> String {
-    short_digests(&text(value).replace(|c: char| c.is_whitespace() || c.is_control(), "_"))
+    text(value).replace(|c: char| c.is_whitespace() || c.is_control(), "_")
 }
 
 /// Whether a sentence has a word, perhaps with punctuation around it.

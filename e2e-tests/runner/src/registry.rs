@@ -1,6 +1,6 @@
 //! The registries of a row: what they and the host answer to lookups.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consistent_pull_policy_promises::answers::{Answers, Failure, repeated};
@@ -25,40 +25,27 @@ pub struct Registries {
     images: BTreeMap<String, Image>,
     /// The answers that are no host's or registry's own words.
     pub(crate) answers: Answers,
-    /// The names that all spellings of an image share, for all images of which the row says
-    /// something.
-    known: BTreeSet<String>,
 }
 
 impl Registries {
     pub(crate) fn new(images: BTreeMap<String, Image>) -> Self {
-        let mut registries = Self::default();
+        let mut answers = Answers::default();
         for (image, known) in &images {
-            let name = shared_name(image).unwrap_or_default();
             let answer = match known {
-                Image::Answer(digest) if digest.starts_with("sha256:") => {
-                    let at_digest = format!("{}@{digest}", repository(image));
-                    registries.known.extend(shared_name(&at_digest));
-                    Ok(digest.clone())
-                }
+                Image::Answer(digest) if digest.starts_with("sha256:") => Ok(digest.clone()),
                 Image::Answer(words) => Err(failure(words).unwrap_or(Failure::Unknown)),
                 Image::Says { .. } => Err(Failure::Unknown),
             };
-            registries.known.insert(name.clone());
-            registries.answers.0.insert(name, answer);
+            answers
+                .0
+                .insert(shared_name(image).unwrap_or_default(), answer);
         }
-        registries.images = images;
-        registries
+        Self { images, answers }
     }
 
     /// The images of which a row says something.
     pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
         self.images.keys().map(String::as_str)
-    }
-
-    /// Whether the row says something about this image.
-    pub(crate) fn knows(&self, image: &str) -> bool {
-        shared_name(image).is_some_and(|name| self.known.contains(&name))
     }
 
     /// A host that lets these registries answer, and writes down the lookups.
@@ -93,15 +80,6 @@ impl Registries {
             }
             _ => self.answers.call(operation, image),
         }
-    }
-}
-
-/// An image without its tag and its digest.
-fn repository(image: &str) -> &str {
-    let name = image.split('@').next().unwrap_or_default();
-    match name.rsplit_once(':') {
-        Some((repository, tag)) if !tag.contains('/') => repository,
-        _ => name,
     }
 }
 

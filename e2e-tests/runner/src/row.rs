@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
-use consistent_pull_policy_promises::repository::{files, path};
+use anyhow::{Result, bail, ensure};
+use consistent_pull_policy_promises::repository::{documents, files, path};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::notation::{lines, written_out};
+use crate::notation::{lines, whole_digests, written_out};
 use crate::registry::Image;
 
 /// A row, with what its table says for all of its rows. A list means that the row holds for each of
@@ -107,14 +107,6 @@ impl Row {
     pub fn reviews(&self) -> Vec<&str> {
         lines(&self.given["review"])
     }
-
-    /// The sentences that this row quotes whole.
-    #[must_use]
-    pub fn quotes(&self) -> Vec<&str> {
-        let keys = ["rejected", "warned", "annotated", "invalid"].iter();
-        let lines = keys.flat_map(|key| lines(&self.given[key]));
-        lines.filter(|line| !is_short(line)).collect()
-    }
 }
 
 /// The rows of all files.
@@ -137,8 +129,7 @@ fn read(name: &str, text: &str) -> Result<Vec<Row>> {
         .filter(|(line, _)| line.starts_with("- "));
     let mut places = starts.map(|(_, number)| format!("e2e-tests/rows/{name}:{number}"));
     let mut rows = Vec::new();
-    for document in yaml_serde::Deserializer::from_str(text) {
-        let table = Value::deserialize(document).with_context(|| format!("{name} is no YAML"))?;
+    for table in documents(&whole_digests(text)) {
         let mut table = written_out(&table);
         let Value::Array(list) = table["rows"].take() else {
             bail!("a table of {name} has no list `rows`");

@@ -1,14 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import {
-  test as base,
-  type Browser,
-  type ConsoleMessage,
-  expect,
-  type Locator,
-  type Page,
-  type WorkerInfo,
-} from "@playwright/test";
+import { test as base, expect, type Locator, type Page } from "@playwright/test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -112,69 +104,18 @@ type Fixtures = {
   /** The page with its first example. A test fails at any error in the page. */
   playground: Playground;
 };
-type WorkerFixtures = {
-  /** A tab for all tests of a worker, because a new one for each test takes longer than the test. */
-  tab: Page;
-  /** Another tab. It is loaded once, for tests that only call `window.consistentPullPolicy`. */
-  scripted: Page;
-};
 
-const tab = async (browser: Browser, { project }: WorkerInfo) => {
-  const { baseURL, locale } = project.use;
-  const context = await browser.newContext({
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(locale === undefined ? {} : { locale }),
-  });
-  return context.newPage();
-};
-
-/** Collects the errors and warnings of a page. The returned function ends this, and returns them. */
-function watch(page: Page) {
-  const wrong: string[] = [];
-  const failed = (error: Error) => wrong.push(error.message);
-  const told = (message: ConsoleMessage) => {
-    if (message.type() === "error" || message.type() === "warning") wrong.push(message.text());
-  };
-  page.on("pageerror", failed);
-  page.on("console", told);
-  return () => {
-    page.off("pageerror", failed);
-    page.off("console", told);
-    return wrong;
-  };
-}
-
-export const test = base.extend<Fixtures, WorkerFixtures>({
-  tab: [
-    async ({ browser }, use, info) => {
-      const page = await tab(browser, info);
-      await use(page);
-      await page.context().close();
-    },
-    { scope: "worker" },
-  ],
-  scripted: [
-    async ({ browser }, use, info) => {
-      const page = await tab(browser, info);
-      const stopWatching = watch(page);
-      await new Playground(page).open();
-      await use(page);
-      expect(stopWatching()).toEqual([]);
-      await page.context().close();
-    },
-    { scope: "worker" },
-  ],
-  playground: async ({ tab, viewport, colorScheme }, use) => {
-    // The page stores nothing (everybody.spec.ts). So after these lines and a load, nothing is left
-    // of the test before.
-    if (viewport) await tab.setViewportSize(viewport);
-    await tab.emulateMedia({ colorScheme });
-    await tab.context().clearPermissions();
-    const stopWatching = watch(tab);
-    const playground = new Playground(tab);
+export const test = base.extend<Fixtures>({
+  playground: async ({ page }, use) => {
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) wrong.push(message.text());
+    });
+    const playground = new Playground(page);
     await playground.open();
     await use(playground);
-    expect(stopWatching()).toEqual([]);
+    expect(wrong).toEqual([]);
   },
 });
 

@@ -18,11 +18,6 @@ test("a link restores the typed texts, and is short", async () => {
   expect(await fromFragment(`#${fragment}`)).toEqual(typed);
 });
 
-test("a link without choices is read", async () => {
-  const { question: _, ...old } = typed;
-  expect(await fromFragment(await toFragment(old))).toEqual(old);
-});
-
 test("a fragment of another page is no link", async () => {
   expect(await fromFragment("")).toBeUndefined();
   expect(await fromFragment("#settings")).toBeUndefined();

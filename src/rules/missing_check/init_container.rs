@@ -1,18 +1,20 @@
-//! The fields of added init containers, and their position in the Pod.
+//! The fields of added init containers: a copy of an image check of the Pod, or else the check template. And
+//! their position in the Pod.
 
-use k8s_openapi::api::core::v1::Container;
+use k8s_openapi::api::core::v1::{Container, VolumeMount};
+use serde_json::{Map, Value};
 
-use super::copy::copy;
-use super::template::from_template;
+use crate::json::{self, lenient_list, lenient_string};
 use crate::pod::{List, Pod, Pull};
 use crate::sanitize::sanitize;
+use crate::settings::Template;
 
 /// The fields of the added init containers, without names, images and pull policies, and the index
 /// of the first of them: a copy of the last check that can be copied, or else the check template.
 ///
 /// # Errors
 /// The sentence that says why none is added.
-pub(super) fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
+pub fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
         pulls.filter(|pull| pull.list == List::InitContainers)
@@ -45,4 +47,180 @@ pub(super) fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     // A check of the template runs a program of a volume, so it comes after the init container that
     // fills the volume.
     Ok((container, after_checks.max(after(last_named))))
+}
+
+/// The fields that are copied. Ports, probes, resource claims and devices are not.
+const COPIED: [&str; 10] = [
+    "command",
+    "args",
+    "workingDir",
+    "env",
+    "envFrom",
+    "resources",
+    "volumeMounts",
+    "securityContext",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+];
+
+/// A copy of a check, without name, image and pull policy. None if the check's program comes from
+/// its own image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation
+/// names one container, so a copy would have no profile.
+///
+/// # Errors
+/// The path of a field that Kubernetes' type doesn't know, or that has another type.
+fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
+    let entry = check.value;
+    let has_profile = pod.metadata.has_app_armor_profile(&check.name);
+    if has_profile || !runs_program_of_mount(entry) {
+        return Ok(None);
+    }
+    let mut fields = Map::new();
+    for key in COPIED {
+        let is_copied = match key {
+            "env" | "envFrom" => uses_environment(entry),
+            // The requests of a check could exceed those of the whole Pod, and the API server would
+            // refuse the Pod.
+            "resources" => !pod.spec.has_resources(),
+            _ => true,
+        };
+        if is_copied && let Some(value) = entry.get(key) {
+            fields.insert(key.to_owned(), value.clone());
+        }
+    }
+    if let Some(Value::Object(resources)) = fields.get_mut("resources") {
+        resources.retain(|key, _| key == "requests" || key == "limits");
+    }
+    let container = json::container(&Value::Object(fields));
+    container.map(Some).map_err(|invalid| invalid.path)
+}
+
+/// Whether a variable of the environment may be in the command, in the arguments or in the
+/// `subPathExpr` of a mount.
+fn uses_environment(check: &Value) -> bool {
+    let mounts = lenient_list(check, "volumeMounts").iter();
+    let sub_paths = mounts.filter_map(|mount| mount.get("subPathExpr"));
+    let words = lenient_list(check, "command")
+        .iter()
+        .chain(lenient_list(check, "args"));
+    let mut texts = sub_paths.chain(words).filter_map(Value::as_str);
+    texts.any(|text| text.contains('$'))
+}
+
+/// Whether the check's program comes from a mount of the check: the first word of `command` is an
+/// absolute path at or below a mount path. Any other program comes from the check's own image, and
+/// the image of an added check may not have it.
+fn runs_program_of_mount(check: &Value) -> bool {
+    let Some(program) = lenient_list(check, "command")
+        .first()
+        .and_then(Value::as_str)
+    else {
+        return false;
+    };
+    if !program.starts_with('/') || program.contains("..") || program.contains('$') {
+        return false;
+    }
+    let program = path_parts(program);
+    lenient_list(check, "volumeMounts").iter().any(|mount| {
+        let folder = path_parts(lenient_string(mount, "mountPath").unwrap_or_default());
+        !folder.is_empty() && program.starts_with(&folder)
+    })
+}
+
+/// The parts of a path, without empty parts and `.`.
+fn path_parts(path: &str) -> Vec<&str> {
+    path.split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect()
+}
+
+/// The fields of the template, as they fit into the Pod. `last_named` is the last init container
+/// that `imageChecks.insertAfter` names: it fills the volumes of the template.
+///
+/// # Errors
+/// Why a check of the template could not run, as a clause.
+fn from_template(
+    Template(template): &Template,
+    pod: &Pod<'_>,
+    last_named: Option<&Pull<'_>>,
+) -> Result<Container, String> {
+    let mounts = template.volume_mounts.as_deref().unwrap_or_default();
+    let names_any = !pod.settings.image_checks.insert_after.is_empty();
+    if last_named.is_none() && names_any && !mounts.is_empty() {
+        // Nothing has filled the volume.
+        return Err("the Pod has no init container that imageChecks.insertAfter names".to_owned());
+    }
+    let devices = template.volume_devices.as_deref().unwrap_or_default();
+    let mounted = mounts.iter().map(|mount| &*mount.name);
+    let mut used = mounted.chain(devices.iter().map(|device| &*device.name));
+    let volumes = volumes(pod);
+    if let Some(volume) = used.find(|volume| !volumes.contains(volume)) {
+        let volume = sanitize(volume);
+        return Err(format!(
+            "the Pod lacks the volume {volume} of imageChecks.template"
+        ));
+    }
+    let mounts_before = last_named.map_or(&[][..], |pull| lenient_list(pull.value, "volumeMounts"));
+    for mount in mounts {
+        has_same_sub_path(mount, mounts_before)?;
+    }
+    let mut container = Container::clone(template);
+    if pod.spec.has_resources() {
+        container.resources = None;
+    }
+    Ok(container)
+}
+
+/// The names of the Pod's volumes. The controller of a `StatefulSet` makes a volume of each claim
+/// template.
+fn volumes<'o>(pod: &Pod<'o>) -> Vec<&'o str> {
+    let spec = pod.request.object.get("spec");
+    let claims = spec.map_or(&[][..], |spec| lenient_list(spec, "volumeClaimTemplates"));
+    let of_claims = claims
+        .iter()
+        .filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
+    pod.spec.volume_names().chain(of_claims).collect()
+}
+
+/// Checks that a mount of the template sees the same folder of its volume as one of these mounts.
+///
+/// # Errors
+/// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
+fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), String> {
+    let wanted = [&mount.sub_path, &mount.sub_path_expr];
+    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
+    let of_volume = mounts
+        .iter()
+        .filter(|other| lenient_string(other, "name") == Some(&mount.name));
+    let mut sub_paths = of_volume.map(|other| {
+        ["subPath", "subPathExpr"].map(|key| lenient_string(other, key).unwrap_or_default())
+    });
+    let Some(first) = sub_paths.next() else {
+        return Ok(());
+    };
+    if first == wanted || sub_paths.any(|paths| paths == wanted) {
+        return Ok(());
+    }
+    let (volume, mount) = (sanitize(&mount.name), how_to_mount(first));
+    Err(format!(
+        "imageChecks.template would not find its program: write its mount of {volume} {mount}"
+    ))
+}
+
+/// How the template has to write its mount.
+fn how_to_mount([sub_path, sub_path_expr]: [&str; 2]) -> String {
+    if !sub_path.is_empty() {
+        return format!("with subPath {}", sanitize(sub_path));
+    }
+    if sub_path_expr.is_empty() {
+        return "without subPath".to_owned();
+    }
+    // Without the variables, the kubelet can't start the check.
+    let has_variable = sub_path_expr.contains('$');
+    let env = if has_variable {
+        " and with the env that this needs"
+    } else {
+        ""
+    };
+    format!("with subPathExpr {}{env}", sanitize(sub_path_expr))
 }

@@ -5,17 +5,17 @@ use crate::pod::{List, Moment, Pod, Pull};
 use crate::settings::Form;
 
 /// An image that is not covered.
-pub(super) struct Uncovered {
+pub struct Uncovered {
     /// The position of the image in the list of all images.
-    pub(super) image: usize,
+    pub image: usize,
     /// The position of the first pull that needs a check.
-    pub(super) pull: usize,
+    pub pull: usize,
     /// The pull policy that the check needs: the strongest of all pulls with this image.
-    pub(super) policy: PullPolicy,
+    pub policy: PullPolicy,
 }
 
 /// The images that are not covered. `images` has the positions of the pulls with each image.
-pub(super) fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
+pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
     let needs = Needs::of(pod);
     let mut uncovered = Vec::new();
     for (image, pulls) in images.iter().enumerate() {

@@ -1,19 +1,21 @@
-//! The checks that *missing-check* adds: what they are made of, and where they are inserted.
+//! The checks that *missing-check* adds: what they are made of, their names, and where they are inserted.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::init_container::fields;
-use super::names::free_names;
 use super::needs::Uncovered;
 use crate::image::PullPolicy;
-use crate::pod::{List, Pod, Pull, Start, mount};
+use crate::json::{lenient_list, lenient_string};
+use crate::pod::{List, MOUNT_FOLDER, Pod, Pull, Start, mount};
 use crate::settings::Form;
 
 /// The largest size of all checks and mounts that are added to a Pod, in bytes of JSON. Without
 /// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
 /// user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
-pub(super) const TOO_LARGE: &str =
+pub const TOO_LARGE: &str =
     "none is added, because all missing checks together would be larger than 1 MiB";
 
 /// What all added checks have in common.
@@ -31,7 +33,7 @@ struct Source {
 ///
 /// # Errors
 /// The sentence that says why none is added.
-pub(super) fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
+pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
     if pod.spec.asks_for_windows() {
         return Err("none is added to a Windows Pod".to_owned());
     }
@@ -123,4 +125,39 @@ fn volumes(pod: &Pod<'_>) -> Result<Source, String> {
 /// The size of an entry or a mount, in bytes of JSON.
 fn size_of(value: &Value) -> usize {
     value.to_string().len()
+}
+
+/// The free names: no container and no volume has them. If added checks are volumes, no container
+/// mounts anything at their path in `MOUNT_FOLDER`.
+fn free_names<'p>(pod: &'p Pod<'_>) -> impl Iterator<Item = String> + use<'p> {
+    let settings = &pod.settings.image_checks;
+    let prefix = settings.first_prefix();
+    let mut taken = BTreeSet::new();
+    let mut take = |name: &str| taken.extend(name.strip_prefix(prefix).and_then(number));
+    for pull in &pod.pulls {
+        take(&pull.name);
+        if settings.form == Form::ImageVolume {
+            for path in paths(pull.value) {
+                take(path.strip_prefix(MOUNT_FOLDER).unwrap_or_default());
+            }
+        }
+    }
+    pod.spec.volume_names().for_each(take);
+    let free = (0_usize..).filter(move |number| !taken.contains(number));
+    free.map(move |number| format!("{prefix}{number}"))
+}
+
+/// The paths at which a container sees volumes: its mounts, and its devices.
+fn paths(container: &Value) -> impl Iterator<Item = &str> {
+    let path = |list, key| {
+        let entries = lenient_list(container, list).iter();
+        entries.filter_map(move |entry| lenient_string(entry, key))
+    };
+    path("volumeMounts", "mountPath").chain(path("volumeDevices", "devicePath"))
+}
+
+/// A number as this policy writes it. `imagecheck-007` doesn't take the number 7.
+fn number(text: &str) -> Option<usize> {
+    let number: usize = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
 }

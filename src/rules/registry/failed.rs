@@ -1,6 +1,6 @@
 //! What *registry* does after a failed lookup, as the settings demand.
 
-use super::images::{Image, RULE};
+use super::{Image, RULE};
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent};
 use crate::lookup::{Class, Failure};
@@ -11,7 +11,7 @@ use crate::settings::Action;
 
 /// Does what the settings demand after the lookup of this image failed. Returns the report of the
 /// lookup. It has no sentence if a report of the image has it.
-pub(super) fn use_failure<'o>(
+pub fn use_failure<'o>(
     pod: &mut Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
     image: &Image<'_>,
@@ -24,13 +24,11 @@ pub(super) fn use_failure<'o>(
         Action::UseCached => Action::Allow,
         Action::Allow | Action::Reject => action,
     };
-    let rejects_pods = action == Action::Reject;
+    let rejects = action == Action::Reject;
     let what = match failure.class {
         // `podTemplates` decides, because a person is there to read it.
-        Class::NotFound if pod.request.operation == Operation::Template => {
-            Some(What::NotFound { rejects_pods })
-        }
-        _ => rejects_pods.then_some(What::WrongImage { rejects_pods }),
+        Class::NotFound if pod.request.operation == Operation::Template => Some(What::NotFound),
+        _ => rejects.then_some(What::WrongImage),
     };
     let first = image.pulls.first().copied().unwrap_or_default();
     let asked = image.reference.as_written();
@@ -45,6 +43,7 @@ pub(super) fn use_failure<'o>(
     };
     entries.push(Entry {
         is_retryable: failure.is_retryable,
+        is_warning: !rejects,
         ..Entry::new(RULE, first, what, sentence)
     });
     Entry::silent(RULE, first, lookup)

@@ -4,7 +4,7 @@
 //! check and its containers can't get different contents. KEP-5497 discusses a pull policy with
 //! which the kubelet itself would pull only if the digest has changed.
 
-use super::images::RULE;
+use super::RULE;
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent, Never};
 use crate::image::{Reference, is_digest};
@@ -14,12 +14,7 @@ use crate::sanitize::sanitize;
 
 /// Writes the digest into these pulls of an image, and sets their pull policies, unless they are
 /// `Never`.
-pub(super) fn pin<'o>(
-    pod: &mut Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    pulls: &[usize],
-    digest: &str,
-) {
+pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize], digest: &str) {
     let may_set = pod.request.operation.may_set_policies();
     for index in pulls {
         let Some(pull) = pod.pulls.get_mut(*index) else {
@@ -52,7 +47,7 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
-pub(super) fn lower_digests<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn lower_digests<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     let has_digest = |image: Reference<'_>| image.digest().is_some();
     for (index, pull) in pod.examined_mut() {
         if pull.policy == Always
@@ -79,7 +74,7 @@ pub(super) fn lower_digests<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>)
 /// Another digest, or in an outage none, would restart a container that runs.
 ///
 /// The container doesn't change then, so no later rule examines it.
-pub(in crate::rules) fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
+pub fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
     let mut entries = Vec::new();
     if !pod.settings.registry.lookup.pins() || pod.request.operation != Operation::PodUpdate {
         return entries;

@@ -1,7 +1,7 @@
 //! The report as text and as JSON.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use consistent_pull_policy_survey::{Ends, Report, Row, Survey};
+use consistent_pull_policy_survey::{Ends, Report, Row, Survey, word};
 use serde_json::json;
 use terminal_size::{Width, terminal_size};
 
@@ -117,9 +117,9 @@ fn rows(rows: &[Row], preset: Option<usize>) -> String {
         table.add_row([
             format!("{} {}/{}", row.kind, row.namespace, row.name),
             row.number.to_string(),
-            effect.outcome.word().to_owned(),
-            row.before.fate.word().to_owned(),
-            effect.after.fate.word().to_owned(),
+            word(effect.outcome),
+            word(row.before.fate),
+            word(effect.after.fate),
             effect.reasons.join("; "),
         ]);
     }

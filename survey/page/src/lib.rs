@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::mem::take;
 
 use consistent_pull_policy_survey::{
-    Moment, Policy, Question, Registries, Survey, answer_during, from_yaml, to_yaml,
+    Policy, Question, Registries, Survey, answer_during, from_yaml, to_yaml,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -134,7 +134,9 @@ fn answer(call: Call) -> Result<Value, String> {
             Call::FirstPod { workload } => {
                 value(consistent_pull_policy_survey::first_pod(&workload))
             }
-            Call::Start { request, settings } => start(survey, &request, settings.as_ref()),
+            Call::Start { request, settings } => {
+                value(survey.drawing(&request, settings.as_ref(), &mut Module))
+            }
             Call::Validate { request, settings } => {
                 answer_during(&request, &settings, None, &mut Module)
             }
@@ -153,34 +155,6 @@ fn answer(call: Call) -> Result<Value, String> {
             Call::Csv => Ok(survey.csv().into()),
         }
     })
-}
-
-/// How the Pod of a request starts in the worst incident of the question. A node has what such a Pod
-/// pulled before the incident.
-fn start(survey: &mut Survey, request: &Value, settings: Option<&Value>) -> Result<Value, String> {
-    let object = request.get("object").unwrap_or(&Value::Null);
-    let returned = |incident| -> Result<Option<Value>, String> {
-        let Some(settings) = settings else {
-            return Ok(Some(object.clone()));
-        };
-        let answer = answer_during(request, settings, incident, &mut Module)?;
-        let is_accepted = answer.get("accepted") == Some(&true.into());
-        let changed = answer.get("mutated_object").filter(|it| !it.is_null());
-        Ok(is_accepted.then(|| changed.unwrap_or(object).clone()))
-    };
-    let Some(healthy) = returned(None)? else {
-        return Ok(json!({"steps": [], "end": {"fate": "rejected", "isOld": false}}));
-    };
-    let incident = survey.worst(&healthy, &healthy, &mut Module);
-    let is_from_before = incident.moment == Moment::Reboot;
-    let during = (!is_from_before).then(|| incident.clone());
-    let Some(pod) = returned(during)? else {
-        return Ok(
-            json!({"incident": incident.words(), "steps": [], "end": {"fate": "rejected", "isOld": false}}),
-        );
-    };
-    let (steps, end) = survey.start(&pod, &healthy, &incident, &mut Module);
-    Ok(json!({"incident": incident.words(), "steps": steps, "end": end}))
 }
 
 fn value(value: impl Serialize) -> Result<Value, String> {

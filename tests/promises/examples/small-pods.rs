@@ -2,50 +2,67 @@
 //! `JOBS` is the number of threads.
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use consistent_pull_policy_promises::policy::Native;
-use consistent_pull_policy_promises::small_pods::{FAMILIES, settings, try_pod};
+use consistent_pull_policy_promises::promises::broken_starts;
+use consistent_pull_policy_promises::small_pods::{
+    Choices, FAMILIES, Family, case, settings, small_pod,
+};
 
-fn number(variable: &str, default: u64) -> u64 {
+fn number(variable: &str, default: usize) -> usize {
     let text = std::env::var(variable).ok();
     text.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-fn main() -> ExitCode {
-    let (every, jobs) = (number("EVERY", 1).max(1), number("JOBS", 2));
-    let settings = settings();
-    let mut all_broken = 0;
-    for family in FAMILIES {
-        let [next, pods, worlds, broken] = [(); 4].map(|()| AtomicU64::new(0));
-        let work = || {
-            while let number = next.fetch_add(every, Ordering::Relaxed)
-                && number < family.end()
-            {
-                let Some(pod) = family.pod(number) else {
-                    continue;
-                };
-                pods.fetch_add(1, Ordering::Relaxed);
-                for settings in &settings {
-                    let tried = try_pod(&Native, &pod, settings);
-                    worlds.fetch_add(tried.worlds, Ordering::Relaxed);
-                    for (promise, told) in tried.broken {
-                        broken.fetch_add(1, Ordering::Relaxed);
-                        println!("{promise}\n    {told}");
+/// The numbers of Pods with settings, of worlds and of broken promises.
+type Counts = [AtomicUsize; 3];
+
+/// Starts every so many-th Pod, from the first one on.
+fn try_pods(family: Family, first: usize, every: usize, counts: &Counts) {
+    let mut choices = Choices::default();
+    for number in 0.. {
+        let pod = small_pod(family, &mut |count| choices.choose(count));
+        if number % every == first {
+            for settings in settings(&pod) {
+                let case = case(&pod, &settings);
+                let problems = match broken_starts(&Native, &case) {
+                    Ok((broken, worlds, _)) => {
+                        counts[1].fetch_add(worlds, Ordering::Relaxed);
+                        broken.iter().map(|one| format!("{one:?}")).collect()
                     }
+                    Err(problem) => vec![problem],
+                };
+                counts[0].fetch_add(1, Ordering::Relaxed);
+                counts[2].fetch_add(problems.len(), Ordering::Relaxed);
+                for problem in problems {
+                    println!("{problem}\n    {pod}\n    {settings}");
                 }
             }
-        };
-        thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-        let [pods, worlds, broken] = [pods, worlds, broken].map(AtomicU64::into_inner);
-        println!(
-            "{}: {pods} Pods, each under {} settings, {worlds} worlds, {broken} broken promises",
-            family.name,
-            settings.len()
-        );
-        // A family without Pods proves nothing.
-        all_broken += broken + u64::from(pods == 0);
+        }
+        if !choices.advance() {
+            return;
+        }
     }
-    ExitCode::from(u8::from(all_broken > 0))
+}
+
+fn main() -> ExitCode {
+    let (every, jobs) = (number("EVERY", 1).max(1), number("JOBS", 2));
+    let mut is_kept = true;
+    for family in FAMILIES {
+        let counts = Counts::default();
+        thread::scope(|scope| {
+            for job in 0..jobs {
+                let counts = &counts;
+                scope.spawn(move || try_pods(family, job * every, every * jobs, counts));
+            }
+        });
+        let [pods, worlds, broken] = counts.map(AtomicUsize::into_inner);
+        let name = family.name;
+        println!("{name}: {pods} Pods with settings, {worlds} worlds, {broken} broken promises");
+        // A family without Pods proves nothing.
+        is_kept &= broken == 0 && pods > 0;
+    }
+    ExitCode::from(u8::from(!is_kept))
 }

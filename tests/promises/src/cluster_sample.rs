@@ -5,9 +5,10 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use crate::kubelet::{self, Images, OnNode, WHEREABOUTS, Whereabouts};
+use crate::notation::places;
 use crate::policy::{Policy, observe};
 use crate::settings::Settings;
-use crate::small_pods::{FAMILIES, notation, settings};
+use crate::small_pods::{FAMILIES, case, settings, small_pod};
 use crate::words::Pod;
 
 /// A small Pod in a world, as it comes in and as this policy returns it, with what starts and what
@@ -20,23 +21,16 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
     let mut random = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(number));
     loop {
         let family = FAMILIES[random.usize(..FAMILIES.len())];
-        let Some(pod) = family.pod(random.u64(..family.end())) else {
-            continue;
-        };
-        let all = settings();
-        let case = pod.case(&all[random.usize(..all.len())]);
+        let pod = small_pod(family, &mut |count| random.usize(..count));
+        let all = settings(&pod);
+        let case = case(&pod, &all[random.usize(..all.len())]);
         let world = [(); 2].map(|()| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
-        let before = &case.request["object"];
         let after = observe(policy, &case)?.object_after(&case.request);
         let mut images = Images::default();
-        let lines = [(before, false), (&after, true)].map(|(object, is_returned)| {
-            line(
-                object,
-                Settings(&case.settings),
-                &mut images,
-                world,
-                is_returned,
-            )
+        let lines = [(&pod, false), (&after, true)].map(|(object, is_returned)| {
+            let mut line = line(object, Settings(&case.settings), &mut images, world);
+            line["returned"] = is_returned.into();
+            line
         });
         let waits = lines[0]["waiting"] != json!([]);
         if waits || number.is_multiple_of(2) {
@@ -50,11 +44,9 @@ fn line(
     settings: Settings<'_>,
     images: &mut Images,
     world: [Whereabouts; 2],
-    is_returned: bool,
 ) -> Value {
     let pod = Pod::read(&object["spec"], settings);
-    let kubelet = kubelet::of(&pod, images);
-    let result = kubelet.start(&world.to_vec(), None);
+    let result = kubelet::of(&pod, images).start(&world.to_vec(), None);
     let named = images.0.iter().map(|(image, number)| {
         let Whereabouts {
             node,
@@ -69,24 +61,16 @@ fn line(
         (image.clone(), json!({"node": node, "registry": registry}))
     });
     let world: Map<String, Value> = named.collect();
-    let name = |place: usize| pod.places[place].name;
-    let places = 0..pod.places.len();
-    let started: Vec<&str> = places
-        .filter(|place| result.started[*place].is_some())
-        .map(name)
-        .collect();
-    let waiting: Vec<&str> = result
-        .waiting
-        .iter()
-        .map(|place| pod.places[*place].name)
-        .collect();
+    let started = pod.places.iter().zip(&result.started);
+    let started = started.filter(|(_, started)| started.is_some());
+    let started: Vec<&str> = started.map(|(place, _)| place.name).collect();
+    let waiting = result.waiting.iter().map(|place| pod.places[*place].name);
     json!({
-        "returned": is_returned,
-        "places": notation(object),
+        "places": places(&object["spec"]),
         "settings": settings.0,
         "world": world,
         "started": started,
-        "waiting": waiting,
+        "waiting": waiting.collect::<Vec<_>>(),
         "pod": object,
     })
 }

@@ -13,82 +13,48 @@ use crate::image::PullPolicy;
 use crate::json::{elements_mut, text};
 use crate::repository::{all_captured, documents, files};
 
-/// One Pod or workload of the corpus.
-#[derive(Clone, Debug)]
-pub struct Sample {
-    /// The name of the sample's file, without its extension.
-    pub file: String,
-    /// The admission request that creates the object, in the form that a webhook gets.
-    pub request: Value,
-}
-
-/// Returns the name and the Pod of each file in `test_data/pods/`. The API server's defaults are
-/// not filled in.
+/// The requests of the corpus: those that create the Pods, with the API server's defaults, and the
+/// captured ones that create a Pod or a Job. To give the preset jobs enough Pods, each Pod has the
+/// label of a Job's Pod, unless its `restartPolicy` is `Always`.
 ///
 /// # Panics
 /// If a file can't be read.
 #[must_use]
-pub fn manifests() -> Vec<(String, Value)> {
-    let files = files("test_data/pods", ".yaml").into_iter();
-    files
-        .map(|(name, text)| (name, documents(&text).remove(0)))
-        .collect()
-}
-
-/// Returns the whole corpus: the Pods of `test_data/pods/`, and the captured reviews of
-/// agent-stack-k8s.
-///
-/// # Panics
-/// If a file can't be read.
-#[must_use]
-pub fn samples() -> Vec<Sample> {
-    let mut samples: Vec<Sample> = manifests()
-        .into_iter()
-        .map(|(file, mut pod)| {
-            fill_in_defaults(&mut pod);
-            let request = create_request(&pod);
-            Sample { file, request }
-        })
-        .collect();
-    let reviews = all_captured().into_iter();
-    let of_agent_stack = reviews.filter(|(name, _)| name.starts_with("agent-stack-0.47-"));
-    samples.extend(of_agent_stack.map(|(file, request)| Sample { file, request }));
-    samples
-}
-
-/// Returns the settings of each policy in `examples/`, with the name of the file.
-///
-/// # Panics
-/// If a file can't be read.
-#[must_use]
-pub fn examples() -> Vec<(String, Value)> {
-    let mut examples = Vec::new();
-    for (name, text) in files("examples", ".yaml") {
-        for document in documents(&text) {
-            let settings = &document["spec"]["settings"];
-            if settings.is_object() {
-                examples.push((name.clone(), settings.clone()));
-            }
+pub fn requests() -> Vec<(String, Value)> {
+    let pods = files("test_data/pods", ".yaml").into_iter();
+    let pods = pods.map(|(name, text)| {
+        let mut pod = documents(&text).remove(0);
+        fill_in_defaults(&mut pod);
+        let policy = pod["spec"].get("restartPolicy");
+        if policy.is_some_and(|policy| policy != "Always") {
+            pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] = json!("job");
         }
+        (name, create_request(&pod))
+    });
+    let created = all_captured().into_iter().filter(|(_, request)| {
+        // Audits name no user.
+        request["operation"] == "CREATE"
+            && ["Pod", "Job"].contains(&text(&request["kind"]["kind"]))
+            && request["userInfo"]["username"].is_string()
+    });
+    let mut requests: Vec<_> = pods.chain(created).collect();
+    for (_, request) in &mut requests {
+        // They are long, and nothing reads them.
+        request["object"]["metadata"]["managedFields"].take();
     }
-    examples
+    assert!(requests.len() > 50, "{}", requests.len());
+    requests
 }
 
-/// Returns the request that creates a Pod. The user of the request is the kubelet of a node for a
-/// mirror Pod, a service account for a Pod with owner references, and a person for any other Pod.
-#[must_use]
-pub fn create_request(pod: &Value) -> Value {
+/// Returns the request that creates a Pod. The user of a mirror Pod is a node.
+pub(crate) fn create_request(pod: &Value) -> Value {
     let metadata = &pod["metadata"];
-    let is_mirror = metadata["annotations"]
-        .get("kubernetes.io/config.mirror")
-        .is_some();
-    let user = if is_mirror {
-        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
-        json!({"username": format!("system:node:{node}"), "groups": ["system:nodes"]})
-    } else if metadata["ownerReferences"].is_array() {
-        json!({"username": "system:serviceaccount:ci:controller", "groups": ["system:serviceaccounts"]})
+    let annotations = &metadata["annotations"];
+    let is_mirror = annotations.get("kubernetes.io/config.mirror").is_some();
+    let group = if is_mirror {
+        "system:nodes"
     } else {
-        json!({"username": "jane", "groups": ["system:authenticated"]})
+        "system:authenticated"
     };
     json!({
         "uid": "00000000-0000-4000-8000-000000000001",
@@ -97,13 +63,13 @@ pub fn create_request(pod: &Value) -> Value {
         "operation": "CREATE",
         "namespace": metadata["namespace"].as_str().unwrap_or("default"),
         "name": text(&metadata["name"]),
-        "userInfo": user,
+        "userInfo": {"username": "jane", "groups": [group]},
         "object": pod,
     })
 }
 
 /// Writes the pull policies that the API server writes before it calls any webhook.
-pub fn fill_in_defaults(pod: &mut Value) {
+fn fill_in_defaults(pod: &mut Value) {
     let fill_in = |holder: &mut Value, image: &str, pull_policy: &str| {
         if text(&holder[pull_policy]).is_empty() {
             holder[pull_policy] = PullPolicy::server_default(text(&holder[image]))

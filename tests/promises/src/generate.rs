@@ -1,34 +1,21 @@
-//! Random cases, made from a list of bytes. A case is a request, settings and answers of
-//! registries. The same bytes give the same case, so a seed and a number identify a case (see
-//! [`bytes()`]). Fewer bytes usually give a smaller case, so [`shrink`] removes bytes of a failing
-//! case.
+//! Random cases, made by changing others. A case is a request, settings and answers of registries.
 //!
-//! Names, images and patterns come from short lists, so that a case often contains the same
-//! name twice. Half of the cases are dense (`Source::is_dense`): there, the rules about the start
-//! of a Pod have the most to do.
+//! A [`Generator`] knows the values that its seeds have under each key. It takes a case, and puts
+//! some of these values in other places: so each row of the end-to-end tests makes the random cases
+//! richer. Every second case is a small Pod, where the rules about the start of a Pod have the most
+//! to do.
 
-mod any_shape;
-mod container;
-mod metadata;
-mod pod;
-mod registries;
-mod request;
-mod settings;
-mod vocabulary;
+use std::collections::BTreeMap;
 
-use arbitrary::{Result, Unstructured};
+use consistent_pull_policy::settings::Settings;
+use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::answers::Answers;
-use vocabulary::{
-    OTHER_REPOSITORIES, PATTERN_HOSTS, PATTERN_REPOSITORIES, PATTERN_TAGS, SUFFIXES,
-    USUAL_REPOSITORIES,
-};
-
-pub use any_shape::any_shape;
-
-/// The number of bytes that a case is made from.
-const BYTES: usize = 2048;
+use crate::answers::{Answers, Failure};
+use crate::corpus::create_request;
+use crate::image::shared_name;
+use crate::json::text;
+use crate::small_pods::{LARGE, settings, small_pod};
 
 /// A request, the settings, and the registries' answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,171 +28,227 @@ pub struct Case {
     pub answers: Answers,
 }
 
-/// Returns the bytes of a case. The seed identifies a run, and the number identifies a case in this
-/// run.
-#[must_use]
-pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut random =
-        fastrand::Rng::with_seed(random.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut bytes = vec![0; BYTES];
-    random.fill(&mut bytes);
-    bytes
+/// The largest size of a seed, in bytes of JSON.
+const SIZE: usize = 20_000;
+/// The largest number of changes to a case.
+pub const CHANGES: usize = 9;
+/// The keys whose values decide the most. The elements of a list have the list's key and `/-`.
+const USUAL: [&str; 12] = [
+    "image",
+    "imagePullPolicy",
+    "reference",
+    "pullPolicy",
+    "restartPolicy",
+    "name",
+    "containers/-",
+    "initContainers/-",
+    "volumes/-",
+    "volumeMounts",
+    "volumeMounts/-",
+    "command",
+];
+
+/// Makes random cases.
+pub struct Generator {
+    seeds: Vec<Case>,
+    /// The values of the seeds under each key and of each type.
+    values: BTreeMap<String, Vec<Value>>,
 }
 
-/// Returns the case that is made from these bytes.
-#[must_use]
-pub fn case(bytes: &[u8]) -> Case {
-    Source::new(bytes).case().unwrap_or_else(|_| Case {
-        request: json!({}),
-        settings: json!({}),
-        answers: Answers::default(),
-    })
-}
-
-/// All images of the random cases that have no digest and no deliberate mistake.
-#[must_use]
-pub fn images() -> Vec<String> {
-    let repositories = [USUAL_REPOSITORIES, OTHER_REPOSITORIES].map(str::split_whitespace);
-    let with_suffixes = |repository| SUFFIXES.map(|suffix| [repository, suffix].concat());
-    repositories
-        .into_iter()
-        .flatten()
-        .flat_map(with_suffixes)
-        .collect()
-}
-
-/// All image patterns that are made from parts.
-#[must_use]
-pub fn image_patterns() -> Vec<String> {
-    let mut patterns = Vec::new();
-    for host in PATTERN_HOSTS.split_whitespace().chain([""]) {
-        for repository in PATTERN_REPOSITORIES.split_whitespace() {
-            patterns.extend(PATTERN_TAGS.map(|tag| [host, repository, tag].concat()));
-        }
-    }
-    patterns
-}
-
-/// Removes bytes, or sets bytes to smaller values, as long as the case still fails. Returns the
-/// bytes of the smallest failing case that was found.
-pub fn shrink(bytes: &[u8], mut fails: impl FnMut(&Case) -> bool) -> Vec<u8> {
-    let mut best = bytes.to_vec();
-    loop {
-        let before = best.clone();
-        let mut size = best.len().next_power_of_two();
-        while size > 0 {
-            let mut start = 0;
-            while start < best.len() {
-                let end = (start + size).min(best.len());
-                let without = [&best[..start], &best[end..]].concat();
-                let mut zeroed = best.clone();
-                zeroed[start..end].fill(0);
-                if fails(&case(&without)) {
-                    best = without;
-                } else {
-                    if zeroed != best && fails(&case(&zeroed)) {
-                        best = zeroed;
-                    }
-                    start = end;
-                }
-            }
-            size /= 2;
-        }
-        for index in 0..best.len() {
-            let mut lower = best.clone();
-            for value in [1, best[index] / 2, best[index].saturating_sub(1)] {
-                lower[index] = value;
-                if value < best[index] && fails(&case(&lower)) {
-                    best[index] = value;
-                    break;
-                }
+impl Generator {
+    /// Makes cases of these ones.
+    #[must_use]
+    pub fn new(mut seeds: Vec<Case>) -> Self {
+        seeds.retain(|seed| seed.request.to_string().len() < SIZE);
+        let mut values: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+        for seed in &seeds {
+            for root in [&seed.request, &seed.settings] {
+                each(root, "", "", &mut |kind, _, value| {
+                    let known = values.entry(kind).or_default();
+                    known.insert(value.to_string(), value.clone());
+                });
             }
         }
-        if best == before {
-            return best;
-        }
-    }
-}
-
-struct Source<'a> {
-    bytes: Unstructured<'a>,
-    /// Whether the case is the creation of a Pod that has few images, some of them in two
-    /// spellings, many image volumes, each on some of the containers, and often exempt containers.
-    is_dense: bool,
-}
-
-impl<'a> Source<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
+        let values = values.into_iter();
+        let values = values.map(|(kind, known)| (kind, known.into_values().collect()));
         Self {
-            bytes: Unstructured::new(bytes),
-            is_dense: false,
+            values: values.collect(),
+            seeds,
         }
     }
 
-    /// Returns true with the probability `part` / `whole`. Returns false if no bytes are left.
-    fn chance(&mut self, part: u8, whole: u8) -> Result<bool> {
-        Ok(self.bytes.int_in_range(1..=whole)? > whole - part)
-    }
-
-    fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> Result<&'t T> {
-        Ok(self.bytes.choose(from)?)
-    }
-
-    /// One word of a text.
-    fn word(&mut self, text: &'static str) -> Result<&'static str> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        self.pick(&words)
-    }
-
-    /// Some words of a text, each at most once.
-    fn words(&mut self, text: &'static str, most: usize) -> Result<Vec<String>> {
-        let count = self.bytes.int_in_range(1..=most)?;
-        let mut list = Vec::new();
-        for _ in 0..count {
-            let word = self.word(text)?.to_owned();
-            if !list.contains(&word) {
-                list.push(word);
+    /// The case with this number, after at most so many changes. `any_shape` lets values have types
+    /// that no API server accepts.
+    #[must_use]
+    pub fn case(&self, seed: u64, number: u64, changes: usize, any_shape: bool) -> Case {
+        let number_of_case = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let random = &mut Rng::with_seed(Rng::with_seed(seed).u64(..) ^ number_of_case);
+        let mut case = self.seeds[random.usize(..self.seeds.len())].clone();
+        let is_small = number.is_multiple_of(2);
+        if is_small {
+            let pod = small_pod(LARGE, &mut |count| random.usize(..count));
+            case.request = create_request(&pod);
+            if random.bool() {
+                let all = settings(&pod);
+                case.settings = all[random.usize(..all.len())].clone();
             }
         }
-        Ok(list)
-    }
-
-    /// Writes one of these values under a key, with the probability 1 / `whole`.
-    fn sometimes(
-        &mut self,
-        whole: u8,
-        object: &mut Value,
-        key: &str,
-        values: &[Value],
-    ) -> Result<()> {
-        if self.chance(1, whole)? {
-            object[key] = self.bytes.choose(values)?.clone();
+        for _ in 0..random.usize(..=CHANGES).min(changes) {
+            match random.u8(..8) {
+                0 => fail(&mut case, random),
+                1 | 2 => {
+                    let mut settings = case.settings.clone();
+                    self.change(&mut settings, random, any_shape);
+                    if any_shape || Settings::check(settings.to_string().as_bytes()).is_ok() {
+                        case.settings = settings;
+                    }
+                }
+                3 if !is_small => {
+                    self.change(&mut case.request, random, any_shape);
+                }
+                _ => self.change(&mut case.request["object"], random, any_shape),
+            }
         }
-        Ok(())
+        case
     }
 
-    fn case(&mut self) -> Result<Case> {
-        self.is_dense = self.chance(1, 2)?;
-        let settings = self.settings()?;
-        let mut images = Vec::new();
-        let most = if self.is_dense { 2 } else { 3 };
-        for _ in 0..self.bytes.int_in_range(1..=most)? {
-            images.push(self.repository()?);
+    /// Replaces, removes or doubles a value.
+    fn change(&self, root: &mut Value, random: &mut Rng, any_shape: bool) {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        each(root, "", "", &mut |kind, pointer, _| {
+            places.entry(kind).or_default().push(pointer.to_owned());
+        });
+        let is_usual = |kind: &String| {
+            USUAL
+                .iter()
+                .any(|usual| kind.ends_with(&format!(" {usual}")))
+        };
+        let mut kinds: Vec<&String> = places.keys().collect();
+        if random.bool() && kinds.iter().any(|kind| is_usual(kind)) {
+            kinds.retain(|kind| is_usual(kind));
         }
-        Ok(Case {
-            request: self.request(&images)?,
-            settings,
-            answers: self.answers(&images)?,
-        })
-    }
-
-    fn repository(&mut self) -> Result<&'static str> {
-        let is_other = self.chance(1, if self.is_dense { 8 } else { 2 })?;
-        self.word(if is_other {
-            OTHER_REPOSITORIES
+        let Some(kind) = random.choice(kinds) else {
+            return;
+        };
+        let any: Vec<&String> = self.values.keys().collect();
+        let of_kind = if any_shape {
+            any[random.usize(..any.len())]
         } else {
-            USUAL_REPOSITORIES
-        })
+            kind
+        };
+        let pointer = &places[kind][random.usize(..places[kind].len())];
+        // A value of this case, or one of another case.
+        let own = places[kind][random.usize(..places[kind].len())].clone();
+        let own = root.pointer(&own).cloned();
+        let other = self
+            .values
+            .get(of_kind)
+            .and_then(|known| random.choice(known))
+            .cloned();
+        let new = if random.bool() && !any_shape {
+            own.or(other)
+        } else {
+            other.or(own)
+        };
+        let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+        match (root.pointer_mut(parent), new) {
+            (Some(Value::Array(list)), new) => {
+                let index = key.parse().unwrap_or(0);
+                match (random.u8(..4), new) {
+                    (0, _) => drop(list.remove(index)),
+                    (1, Some(new)) => list.insert(index, new),
+                    (_, Some(new)) => list[index] = new,
+                    _ => {}
+                }
+            }
+            (Some(Value::Object(members)), Some(new)) => {
+                if random.u8(..6) > 0 {
+                    members.insert(key.to_owned(), new);
+                } else {
+                    members.remove(key);
+                }
+            }
+            _ => {}
+        }
     }
+}
+
+/// Lets the registry of one of the images answer in another way.
+fn fail(case: &mut Case, random: &mut Rng) {
+    let mut images = Vec::new();
+    each(&case.request["object"], "", "", &mut |kind, _, value| {
+        let is_image = ["text image", "text reference"].contains(&&*kind);
+        images.extend(is_image.then(|| shared_name(text(value))).flatten());
+    });
+    if let Some(image) = random.choice(images) {
+        let failure = random.choice(Failure::ALL).map(Err);
+        let answer = failure.filter(|_| random.u8(..8) > 0);
+        let answer = answer.unwrap_or_else(|| Ok("sha256:123".to_owned()));
+        case.answers.0.insert(image, answer);
+    }
+}
+
+/// Calls a function with each value in another one: its type and its key, its pointer and itself.
+fn each(value: &Value, key: &str, pointer: &str, visit: &mut dyn FnMut(String, &str, &Value)) {
+    let kind = match value {
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+        _ => "text",
+    };
+    if !pointer.is_empty() {
+        visit(format!("{kind} {key}"), pointer, value);
+    }
+    match value {
+        Value::Array(list) => {
+            for (index, one) in list.iter().enumerate() {
+                each(
+                    one,
+                    &format!("{key}/-"),
+                    &format!("{pointer}/{index}"),
+                    visit,
+                );
+            }
+        }
+        Value::Object(members) => {
+            for (key, one) in members {
+                let step = key.replace('~', "~0").replace('/', "~1");
+                each(one, key, &format!("{pointer}/{step}"), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Removes values from a failing case, as long as it still fails.
+#[must_use]
+pub fn shrink(mut case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
+    let mut is_smaller = true;
+    while is_smaller {
+        is_smaller = false;
+        let mut pointers = Vec::new();
+        let whole = json!([case.request, case.settings]);
+        each(&whole, "", "", &mut |_, pointer, _| {
+            pointers.push(pointer.to_owned());
+        });
+        for pointer in pointers.iter().rev() {
+            let mut whole = json!([case.request, case.settings]);
+            let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+            match whole.pointer_mut(parent) {
+                Some(Value::Array(list)) if !parent.is_empty() => {
+                    drop(list.remove(key.parse().unwrap_or(0)));
+                }
+                Some(Value::Object(members)) => drop(members.remove(&key.replace("~1", "/"))),
+                _ => continue,
+            }
+            let smaller = Case {
+                request: whole[0].take(),
+                settings: whole[1].take(),
+                answers: case.answers.clone(),
+            };
+            if smaller != case && fails(&smaller) {
+                (case, is_smaller) = (smaller, true);
+            }
+        }
+    }
+    case
 }

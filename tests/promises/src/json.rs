@@ -47,9 +47,9 @@ pub(crate) fn all_of<'v>(
     keys.iter().flat_map(|key| elements(value, key))
 }
 
-/// The element of a list with this name.
-pub(crate) fn named<'v>(list: &'v [Value], name: &Value) -> Option<&'v Value> {
-    list.iter().find(|one| one["name"] == *name)
+/// Whether the list under a key has an element with this name.
+pub(crate) fn has_name(value: &Value, key: &str, name: &Value) -> bool {
+    elements(value, key).iter().any(|one| one["name"] == *name)
 }
 
 /// The text of a value. Any other value counts as an empty text.

@@ -6,6 +6,8 @@ pub(crate) use consistent_pull_policy_survey::kubelet::{
     Images, Kubelet, OnNode, Started, Whereabouts, World,
 };
 
+use fastrand::Rng;
+
 use crate::image::{PullPolicy, on_node};
 use crate::words::{List, Pod};
 
@@ -50,55 +52,24 @@ pub(crate) fn of(pod: &Pod, images: &mut Images) -> Kubelet {
     Kubelet::new(&places, images)
 }
 
-/// For a Pod with many images, no more worlds are made from this number on.
-const MANY_WORLDS: usize = 400;
-
-/// The worlds in which these images are: all of them for up to three images. For more images,
-/// worlds without registries, in which the node lacks at most one image; and all worlds in which at
-/// most two images are not everywhere, of these some hundred.
+/// The worlds in which these images are: all of them for up to three images, and some hundred for
+/// more.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
-    let everywhere = Whereabouts {
-        node: OnNode::Current,
-        is_in_registry: true,
-    };
-    let mut worlds = vec![vec![everywhere; images]];
-    if images <= 3 {
-        for image in 0..images {
-            let each = |world: World| {
-                WHEREABOUTS.map(|place| {
-                    let mut world = world.clone();
-                    world[image] = place;
-                    world
-                })
-            };
-            worlds = worlds.into_iter().flat_map(each).collect();
-        }
+    let everywhere = at(OnNode::Current, true);
+    let mut random = Rng::with_seed(0);
+    if images > 3 {
+        let mut image = |_| match random.usize(..12) {
+            index if index < WHEREABOUTS.len() => WHEREABOUTS[index],
+            _ => everywhere,
+        };
+        let mut worlds = vec![vec![everywhere; images]];
+        worlds.resize_with(400, || (0..images).map(&mut image).collect());
         return worlds;
     }
-    let on_node = Whereabouts {
-        node: OnNode::Current,
-        is_in_registry: false,
-    };
-    worlds.push(vec![on_node; images]);
-    for image in 0..images {
-        let mut world = vec![on_node; images];
-        world[image].node = OnNode::None;
-        worlds.push(world);
-    }
-    for first in 0..images {
-        for second in 0..first {
-            for (one, other) in WHEREABOUTS
-                .into_iter()
-                .flat_map(|one| WHEREABOUTS.map(|other| (one, other)))
-            {
-                let mut world = vec![everywhere; images];
-                (world[first], world[second]) = (one, other);
-                worlds.push(world);
-            }
-            if worlds.len() > MANY_WORLDS {
-                return worlds;
-            }
-        }
+    let mut worlds = vec![Vec::new()];
+    for _ in 0..images {
+        let each = |world: World| WHEREABOUTS.map(|place| [&*world, &[place]].concat());
+        worlds = worlds.into_iter().flat_map(each).collect();
     }
     worlds
 }

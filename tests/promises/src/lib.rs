@@ -4,17 +4,14 @@
 //! | --- | --- |
 //! | [`promises`] | the promises, and the function that tries them |
 //! | [`kubelet`] | a model of a kubelet |
-//! | [`generate`] | random requests, settings and answers of registries |
-//! | [`every_setting`] | all settings, from their schema |
+//! | [`generate`] | random cases, made by changing others |
+//! | [`small_pods`] | all small Pods |
+//! | [`cluster_sample`] | some of them, for a real kubelet |
 //! | [`corpus`] | Pods like those of well-known controllers |
-//! | [`events`] | what happens to a Pod later: other webhooks, audits, `kubectl` |
 //! | [`notation`] | the places of a Pod, as people read them |
 //! | [`pattern`] | patterns in settings, as the documentation defines them |
 //! | [`policy`] | runs this policy: its crate, or a module in a host |
-//! | [`random`] | tries one random case |
 //! | [`repository`] | the files of this repository, for the tests of all crates |
-//! | [`small_pods`] | all small Pods |
-//! | [`cluster_sample`] | some of them, for a real kubelet |
 //!
 //! The module `words` has the definitions of *image check* and *needs a check*, and [`kubelet`]
 //! knows none of these words. They share no code with this policy, so that a mistake in one of them
@@ -23,8 +20,6 @@
 pub mod answers;
 pub mod cluster_sample;
 pub mod corpus;
-pub mod events;
-pub mod every_setting;
 pub mod generate;
 pub mod image;
 pub mod json;
@@ -33,9 +28,7 @@ pub mod notation;
 pub mod pattern;
 pub mod policy;
 pub mod promises;
-pub mod random;
 pub mod repository;
-mod requests;
 mod settings;
 pub mod small_pods;
 mod words;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{CONTAINER_LISTS, LISTS, all_of, elements, named, text};
+use crate::json::{CONTAINER_LISTS, LISTS, all_of, elements, has_name, text};
 
 /// The places of a Pod spec, such as `volume v image:1 IfNotPresent on a`.
 #[must_use]
@@ -35,7 +35,7 @@ pub fn places(spec: &Value) -> Vec<String> {
 /// The containers that mount a volume, after the word `on`.
 fn carriers<'v>(spec: &'v Value, volume: &Value) -> Vec<&'v str> {
     let carriers = all_of(spec, &CONTAINER_LISTS)
-        .filter(|container| named(elements(container, "volumeMounts"), volume).is_some());
+        .filter(|container| has_name(container, "volumeMounts", volume));
     let mut words: Vec<&str> = carriers.map(|carrier| text(&carrier["name"])).collect();
     if !words.is_empty() {
         words.insert(0, "on");

@@ -1,48 +1,31 @@
 //! The promises: statements about this policy that must hold for each request. Each promise has a
-//! name and a function, in a list. [`broken_promises`] runs this policy as often as an [`Event`] in
-//! the Pod's life needs, and returns the broken promises. A promise that doesn't apply to a case
-//! counts as kept.
+//! name and a function, in a list. A promise that doesn't apply to a case counts as kept.
 //!
 //! | list | promises about |
 //! | --- | --- |
 //! | [`answer::PROMISES`] | every answer by itself |
+//! | [`lookups::PROMISES`] | what an answer asks of registries |
 //! | [`repair::PROMISES`] | the difference between the Pod that came in and the Pod that `Fix` returned |
-//! | [`holds::PROMISES`] | the Pod that `Fix` returned |
 //! | [`starts`] | how this Pod starts |
-//! | [`runs::PROMISES`] | several answers to the same request |
-//! | [`events`] | what happens to the Pod later |
+//! | [`runs::PROMISES`] | several answers: to the same request, and later in the Pod's life |
 
 mod answer;
-mod events;
-mod holds;
 mod lookups;
-mod minimal;
-mod record;
 mod repair;
 mod runs;
 mod starts;
-mod valid;
-mod warnings;
 
 use std::cell::RefCell;
 
 use serde_json::Value;
 
-use crate::events::{Event, raise_all};
 use crate::generate::Case;
 use crate::json::{put, text};
 use crate::policy::{Observed, Policy, accepts_settings, observe};
-use crate::requests::{has_shape_of_pod, is_pod_create, is_untouched};
 use crate::settings::Settings;
 use crate::words::Pod;
 
-/// The annotation in which this policy records its changes.
-pub(crate) const RECORD: &str = "consistent-pull-policy/changes";
-/// The annotation in which this policy writes what it found and didn't repair.
-pub(crate) const WARNINGS: &str = "consistent-pull-policy/warnings";
-
-/// The mark of a secret. Every secret in a Pod of the corpus or of a random case contains this
-/// text.
+/// The mark of a secret. Every secret in a Pod of the rows and of the corpus contains this text.
 pub const SECRET: &str = "s3cr3t";
 
 /// A promise that this policy broke for a case.
@@ -69,41 +52,31 @@ fn hold(is_kept: bool, details: impl FnOnce() -> String) -> Kept {
     if is_kept { Ok(()) } else { Err(details()) }
 }
 
-/// Returns the promises that this policy breaks if `event` happens to the Pod of `case`. Some
-/// promises are about a Pod that is created. For other requests, and for a Pod that is being
-/// deleted, only [`Event::Created`] has promises.
+/// Returns the promises that this policy breaks for a case.
 ///
 /// # Errors
 /// If this policy gives no answer, or if it refuses the settings.
-pub fn broken_promises(
-    policy: &dyn Policy,
-    case: &Case,
-    event: Event,
-) -> Result<Vec<BrokenPromise>, String> {
-    let mut case = case.clone();
-    if event != Event::Created {
-        let object = &case.request["object"];
-        let is_alive = object["metadata"]["deletionTimestamp"].is_null();
-        if !(is_pod_create(&case.request) && is_alive && has_shape_of_pod(object)) {
-            return Ok(Vec::new());
-        }
-        if event == Event::AlwaysPullImages {
-            raise_all(&mut case.request["object"]);
-        }
-    }
+pub fn broken_promises(policy: &dyn Policy, case: &Case) -> Result<Vec<BrokenPromise>, String> {
     accepts_settings(policy, &case.settings)?;
     let mut story = Story {
         policy,
-        case: &case,
+        case,
         first: Observed::default(),
         broken: RefCell::default(),
     };
     story.first = story.run(case.request.clone(), &[])?;
-    let story = story;
-    if event == Event::Created {
-        story.created();
-    } else {
-        events::check(&story, event);
+    if let Some(after) = story.repaired() {
+        let repaired = Repaired::of(case, &story.first, &after);
+        story
+            .broken
+            .borrow_mut()
+            .extend(starts::broken(&repaired).0);
+        for (promise, is_kept) in repair::PROMISES {
+            story.check(promise, || is_kept(&repaired));
+        }
+    }
+    for (promise, is_kept) in runs::PROMISES {
+        story.check(promise, || is_kept(&story));
     }
     Ok(story.broken.into_inner())
 }
@@ -119,7 +92,7 @@ pub fn broken_starts(
     case: &Case,
 ) -> Result<(Vec<BrokenPromise>, usize, Value), String> {
     let observed = observe(policy, case)?;
-    hold(observed.is_accepted(), || told(&observed))?;
+    hold(observed.is_accepted(), || observed.told())?;
     let after = observed.object_after(&case.request);
     let (broken, worlds) = starts::broken(&Repaired::of(case, &observed, &after));
     Ok((broken, worlds, after))
@@ -158,17 +131,13 @@ struct Repaired<'r> {
 impl<'r> Repaired<'r> {
     fn of(case: &'r Case, observed: &'r Observed, after: &'r Value) -> Self {
         let (before, settings) = (&case.request["object"], Settings(&case.settings));
-        let (old, new) = (
-            Pod::read(&before["spec"], settings),
-            Pod::read(&after["spec"], settings),
-        );
         Self {
             case,
             observed,
             before,
             after,
-            old,
-            new,
+            old: Pod::read(&before["spec"], settings),
+            new: Pod::read(&after["spec"], settings),
         }
     }
 
@@ -187,20 +156,6 @@ impl Story<'_> {
             self.broken
                 .borrow_mut()
                 .push(BrokenPromise { promise, details });
-        }
-    }
-
-    /// The promises about a request, and about a Pod that `Fix` returned.
-    fn created(&self) {
-        if let Some(after) = self.repaired() {
-            let repaired = Repaired::of(self.case, &self.first, &after);
-            self.broken.borrow_mut().extend(starts::broken(&repaired).0);
-            for (promise, is_kept) in repair::PROMISES.iter().chain(&holds::PROMISES) {
-                self.check(promise, || is_kept(&repaired));
-            }
-        }
-        for (promise, is_kept) in runs::PROMISES {
-            self.check(promise, || is_kept(self));
         }
     }
 
@@ -227,7 +182,7 @@ impl Story<'_> {
     /// Runs this policy as `run` does. A rejection is an error.
     fn must_accept(&self, request: Value, changes: &[(&str, Value)]) -> Result<Observed, String> {
         let observed = self.run(request, changes)?;
-        hold(observed.is_accepted(), || told(&observed))?;
+        hold(observed.is_accepted(), || observed.told())?;
         Ok(observed)
     }
 
@@ -238,13 +193,21 @@ impl Story<'_> {
         request
     }
 
-    /// Returns the Pod that an API server would store after the first answer. `None` if this answer
-    /// rejects the Pod, or if the request is not the creation of a Pod that this policy examines.
+    /// Returns the Pod that the request creates, unless it says that it is a static Pod's mirror.
+    fn created(&self) -> Option<&Value> {
+        let (request, object) = (&self.case.request, &self.case.request["object"]);
+        let annotations = &object["metadata"]["annotations"];
+        let is_created = is_pod(request)
+            && request["operation"] == "CREATE"
+            && text(&request["subResource"]).is_empty()
+            && annotations.get("kubernetes.io/config.mirror").is_none();
+        is_created.then_some(object)
+    }
+
+    /// Returns the Pod that an API server would store after the first answer, which creates it.
     fn stored(&self) -> Option<Value> {
-        let request = &self.case.request;
-        let is_examined = is_pod_create(request) && !is_untouched(request, self.settings());
-        let is_stored = self.first.is_accepted() && is_examined;
-        is_stored.then(|| self.first.object_after(request))
+        self.created().filter(|_| self.first.is_accepted())?;
+        Some(self.first.object_after(&self.case.request))
     }
 
     /// Returns the stored Pod if the mode is `Fix`.
@@ -262,21 +225,19 @@ impl Story<'_> {
     }
 }
 
-/// Returns the message of a rejection. If the answer is not a rejection with a message, returns it
-/// whole.
-fn told(observed: &Observed) -> String {
-    match text(&observed.answer["message"]) {
-        "" => observed.told(),
-        message => format!("rejected: {message}"),
-    }
+fn is_pod(request: &Value) -> bool {
+    let kind = &request["kind"];
+    text(&kind["group"]).is_empty() && kind["kind"] == "Pod"
 }
 
-/// The settings of the guard that differ from those of the first policy.
-fn guard() -> [(&'static str, Value); 4] {
-    [
-        ("mode", "Reject".into()),
-        ("imageChecks.onMissing", "Warn".into()),
-        ("podTemplates", "Off".into()),
-        ("registry", Value::Null),
-    ]
+/// The Pod spec of an object: a Pod's own, or that of its template.
+fn spec(object: &Value) -> &Value {
+    let paths = [
+        "/spec/jobTemplate/spec/template/spec",
+        "/spec/template/spec",
+        "/template/spec",
+        "/spec",
+    ];
+    let mut specs = paths.iter().filter_map(|path| object.pointer(path));
+    specs.next().unwrap_or(&Value::Null)
 }

@@ -47,16 +47,8 @@ impl<'s> Settings<'s> {
         self.choice("imageChecks.type", "InitContainer") == "ImageVolume"
     }
 
-    pub(crate) fn pull_once(self) -> bool {
-        self.get("pullOnce") != Some(&Value::Bool(false))
-    }
-
     pub(crate) fn lookup(self) -> &'s str {
         self.choice("registry.lookup", "Off")
-    }
-
-    pub(crate) fn pod_templates(self) -> &'s str {
-        self.choice("podTemplates", "Warn")
     }
 
     /// The texts of a list. An empty text counts as absent.

@@ -1,5 +1,5 @@
 //! The words of the documentation, as functions of a Pod and the settings: *image check*, *first
-//! init container*, *needs a check* and *starts after*. They read like the definitions, and share
+//! init container* and *needs a check*. They read like the definitions, and share
 //! no code with this policy.
 
 use std::collections::BTreeSet;
@@ -44,8 +44,6 @@ pub(crate) struct Place<'p> {
     pub(crate) index: usize,
     pub(crate) name: &'p str,
     pub(crate) image: &'p str,
-    /// The pull policy that is written, or an empty text.
-    pub(crate) written: &'p str,
     pub(crate) pull_policy: PullPolicy,
     pub(crate) is_exempt: bool,
     pub(crate) is_native_sidecar: bool,
@@ -70,7 +68,6 @@ impl<'p> Place<'p> {
             index,
             name,
             image,
-            written,
             pull_policy: PullPolicy::read(written, image),
             is_exempt: settings.matches("images.exempt", image),
             is_native_sidecar: list == List::InitContainers && entry["restartPolicy"] == "Always",
@@ -80,19 +77,11 @@ impl<'p> Place<'p> {
 
     /// Whether this container mounts that volume.
     pub(crate) fn mounts_volume(&self, volume: &Place) -> bool {
-        self.is_container() && volume.list == List::Volumes && self.mounts.contains(volume.name)
-    }
-
-    pub(crate) fn is_container(&self) -> bool {
-        self.list != List::Volumes
+        volume.list == List::Volumes && self.mounts.contains(volume.name)
     }
 
     pub(crate) fn is_same_image(&self, other: &Place) -> bool {
         on_node(self.image) == on_node(other.image)
-    }
-
-    pub(crate) fn has_digest(&self) -> bool {
-        Reference::parse(self.image).is_some_and(|image| image.digest.is_some())
     }
 
     fn is_init(&self) -> bool {
@@ -102,19 +91,6 @@ impl<'p> Place<'p> {
     /// An init container that ends before the next one starts.
     fn ends(&self) -> bool {
         self.is_init() && !self.is_native_sidecar
-    }
-
-    /// The path of the place's image or pull policy, or of the whole place.
-    pub(crate) fn path(&self, field: &str) -> String {
-        let (list, index) = (self.list.key(), self.index);
-        let field = match (field, self.list) {
-            ("", _) => "",
-            ("image", List::Volumes) => ".image.reference",
-            ("image", _) => ".image",
-            (_, List::Volumes) => ".image.pullPolicy",
-            _ => ".imagePullPolicy",
-        };
-        format!("spec.{list}[{index}]{field}")
     }
 }
 
@@ -137,18 +113,6 @@ impl<'p> Pod<'p> {
             spec,
             settings,
         }
-    }
-
-    /// The places that this policy examines.
-    pub(crate) fn examined(&self) -> impl Iterator<Item = &Place<'p>> {
-        self.places.iter().filter(|place| !place.is_exempt)
-    }
-
-    /// The same Pod without some of its places.
-    pub(crate) fn without(&self, is_left_out: impl Fn(&Place) -> bool) -> Self {
-        let mut pod = self.clone();
-        pod.places.retain(|place| !is_left_out(place));
-        pod
     }
 
     fn init_containers(&self) -> impl Iterator<Item = &Place<'p>> {
@@ -183,12 +147,6 @@ impl<'p> Pod<'p> {
             _ => false,
         };
         !place.is_exempt && is_of_a_check && prefixes.any(|prefix| place.name.starts_with(prefix))
-    }
-
-    /// The checks with the image of a place.
-    pub(crate) fn checks_of(&self, place: &Place) -> impl Iterator<Item = &Place<'p>> {
-        let is_of_image = |check: &&Place| check.is_same_image(place) && self.is_check(check);
-        self.places.iter().filter(is_of_image)
     }
 
     /// The first init container that is neither a native sidecar nor exempt.
@@ -237,53 +195,6 @@ impl<'p> Pod<'p> {
         }
     }
 
-    pub(crate) fn needing_checks(&self) -> impl Iterator<Item = &Place<'p>> {
-        self.places.iter().filter(|place| self.needs_check(place))
-    }
-
-    /// The position of a container among the init containers. App containers come last. A volume is
-    /// pulled with the first container that mounts it.
-    fn moment(&self, place: &Place) -> Option<usize> {
-        match place.list {
-            List::InitContainers => Some(place.index),
-            List::Containers => Some(usize::MAX),
-            List::EphemeralContainers => None,
-            List::Volumes => self.moment(self.first_to_mount(place)?),
-        }
-    }
-
-    /// Whether a place starts after the pull of another one.
-    pub(crate) fn starts_after(&self, place: &Place, pull: &Place) -> bool {
-        let (Some(own), Some(pulled)) = (self.moment(place), self.moment(pull)) else {
-            return false;
-        };
-        let mounting = |volume: &Place| -> Vec<&Place<'p>> {
-            let started = self.started();
-            started
-                .filter(|container| container.mounts_volume(volume))
-                .collect()
-        };
-        let is_after = match pull.list {
-            List::InitContainers => pulled < own,
-            List::Volumes if pulled != usize::MAX => pulled <= own,
-            List::Volumes if place.list == List::Containers => place.mounts_volume(pull),
-            List::Volumes if own == usize::MAX => mounting(place)
-                .iter()
-                .all(|container| container.mounts_volume(pull)),
-            _ => false,
-        };
-        is_after && !place.is_exempt && !pull.is_exempt
-    }
-
-    /// Whether a place is pulled when the Pod starts.
-    pub(crate) fn is_pulled(&self, place: &Place) -> bool {
-        match place.list {
-            List::EphemeralContainers => false,
-            List::Volumes => self.first_to_mount(place).is_some(),
-            _ => true,
-        }
-    }
-
     pub(crate) fn has_checks(&self) -> bool {
         self.places.iter().any(|place| self.is_check(place))
     }
@@ -297,27 +208,5 @@ impl<'p> Pod<'p> {
     fn always_restarts(&self) -> bool {
         let policy = text(&self.spec["restartPolicy"]);
         policy.is_empty() || policy == "Always"
-    }
-
-    /// Whether *pull-once* says that the image of a container is pulled before the container
-    /// starts.
-    pub(crate) fn is_pulled_before(&self, container: &Place) -> bool {
-        let is_lowered = container.list != List::EphemeralContainers
-            && container.is_container()
-            && !self.is_check(container);
-        let mut inits = self
-            .init_containers()
-            .filter(|init| init.is_same_image(container) && init.pull_policy == PullPolicy::Always);
-        self.settings.pull_once()
-            && is_lowered
-            && inits.any(|init| self.starts_after(container, init))
-    }
-
-    /// The places that were in an older Pod: the index of each in that Pod and in this one.
-    pub(crate) fn kept_from(&self, old: &Self) -> Vec<(usize, usize)> {
-        let is_same = |old: &Place, new: &Place| old.list == new.list && old.name == new.name;
-        let kept = self.places.iter().enumerate();
-        let kept = kept.filter(|(_, new)| old.places.iter().any(|old| is_same(old, new)));
-        kept.enumerate().map(|(old, (new, _))| (old, new)).collect()
     }
 }

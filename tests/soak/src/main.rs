@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::{Result, ensure};
 use clap::Parser as _;
 use consistent_pull_policy_promises::policy::{HostCall, Policy};
-use consistent_pull_policy_promises::random::keeps_promises;
+use consistent_pull_policy_rows::{generator, keeps_promises};
 use xtask::host::module::{Capabilities, Module};
 use xtask::host::registry::nothing_granted;
 
@@ -64,6 +64,7 @@ impl Policy for ModuleUnderTest {
 fn main() -> Result<()> {
     let args = Args::parse();
     let module = ModuleUnderTest(Module::load(&args.module)?);
+    let generator = generator()?;
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let end = args.from.saturating_add(args.cases);
     let [next, failures] = [args.from, 0].map(AtomicU64::new);
@@ -77,7 +78,7 @@ fn main() -> Result<()> {
             if number % 10_000 == 0 || number == args.from {
                 eprintln!("at --seed {seed} --from {number}");
             }
-            if let Err(failure) = keeps_promises(&module, seed, number) {
+            if let Err(failure) = keeps_promises(&module, &generator, seed, number) {
                 failures.fetch_add(1, Ordering::Relaxed);
                 eprintln!("{failure}\n");
             }

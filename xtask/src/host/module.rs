@@ -82,8 +82,7 @@ impl Module {
             answer: Vec::new(),
             error: String::new(),
             capabilities: Arc::clone(capabilities),
-            host_answer: Vec::new(),
-            host_error: Vec::new(),
+            of_host: Vec::new(),
         };
         let mut store = Store::new(self.0.module().engine(), guest);
         store.set_fuel(FUEL)?;
@@ -140,9 +139,8 @@ struct Guest {
     answer: Vec<u8>,
     error: String,
     capabilities: Capabilities,
-    /// The answer to the last host call, or its error. The other one is empty.
-    host_answer: Vec<u8>,
-    host_error: Vec<u8>,
+    /// The answer to the last host call, or its error.
+    of_host: Vec<u8>,
 }
 
 type Host<'a> = Caller<'a, Guest>;
@@ -162,43 +160,36 @@ fn text(guest: &mut Host<'_>, at: u32, length: u32) -> wasmtime::Result<String> 
     Ok(String::from_utf8(read(guest, at, length)?)?)
 }
 
-/// Writes a value of the guest's host into the guest's memory.
-fn write(
-    guest: &mut Host<'_>,
-    at: u32,
-    value: impl Fn(&Guest) -> &Vec<u8>,
-) -> wasmtime::Result<()> {
-    let value = value(guest.data()).clone();
-    Ok(memory(guest)?.write(guest, at as usize, &value)?)
+fn write(guest: &mut Host<'_>, at: u32, value: &[u8]) -> wasmtime::Result<()> {
+    Ok(memory(guest)?.write(guest, at as usize, value)?)
 }
 
 /// The functions of waPC: <https://wapc.io/docs/spec/>.
 fn offer_functions(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    let length = |bytes: &Vec<u8>| u32::try_from(bytes.len()).map_err(wasmtime::Error::from);
     linker
         .func_wrap("wapc", "__guest_request", ask_guest)?
         .func_wrap("wapc", "__guest_response", take_answer)?
         .func_wrap("wapc", "__guest_error", take_error)?
         .func_wrap("wapc", "__host_call", answer_host_call)?
-        .func_wrap("wapc", "__host_response", |mut guest: Host<'_>, at: u32| {
-            write(&mut guest, at, |guest| &guest.host_answer)
-        })?
-        .func_wrap("wapc", "__host_response_len", move |guest: Host<'_>| {
-            length(&guest.data().host_answer)
-        })?
-        .func_wrap("wapc", "__host_error", |mut guest: Host<'_>, at: u32| {
-            write(&mut guest, at, |guest| &guest.host_error)
-        })?
-        .func_wrap("wapc", "__host_error_len", move |guest: Host<'_>| {
-            length(&guest.data().host_error)
-        })?
         .func_wrap("wapc", "__console_log", log)?;
+    // A guest reads the answer or the error, as the result of its call says.
+    for name in ["__host_response", "__host_error"] {
+        linker
+            .func_wrap("wapc", name, |mut guest: Host<'_>, at: u32| {
+                let value = guest.data().of_host.clone();
+                write(&mut guest, at, &value)
+            })?
+            .func_wrap("wapc", &format!("{name}_len"), |guest: Host<'_>| {
+                u32::try_from(guest.data().of_host.len()).map_err(wasmtime::Error::from)
+            })?;
+    }
     Ok(())
 }
 
 fn ask_guest(mut guest: Host<'_>, operation: u32, payload: u32) -> wasmtime::Result<()> {
-    write(&mut guest, operation, |guest| &guest.operation)?;
-    write(&mut guest, payload, |guest| &guest.payload)
+    let texts = (guest.data().operation.clone(), guest.data().payload.clone());
+    write(&mut guest, operation, &texts.0)?;
+    write(&mut guest, payload, &texts.1)
 }
 
 fn take_answer(mut guest: Host<'_>, at: u32, length: u32) -> wasmtime::Result<()> {
@@ -239,11 +230,6 @@ fn answer_host_call(
         payload: &payload,
     });
     let succeeded = answer.is_ok();
-    let (answer, error) = match answer {
-        Ok(answer) => (answer, Vec::new()),
-        Err(error) => (Vec::new(), error.into_bytes()),
-    };
-    guest.data_mut().host_answer = answer;
-    guest.data_mut().host_error = error;
+    guest.data_mut().of_host = answer.unwrap_or_else(String::into_bytes);
     Ok(u32::from(succeeded))
 }

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::{Answered, Kept, OfAnswer, hold};
+use super::{Answered, Kept, OfAnswer, hold, spec};
 use crate::answers::Failure;
 use crate::image::{Reference, compared_host, shared_name};
 use crate::json::text;
-use crate::requests::template_path;
-use crate::settings::Settings;
 use crate::words::Pod;
 
 pub(super) const PROMISES: [OfAnswer; 4] = [
@@ -38,33 +34,29 @@ fn asks_little(answered: &Answered) -> Kept {
     hold(is_right, || format!("{calls:?}"))
 }
 
-/// Whether the settings look up this image.
-pub(super) fn is_looked_up(settings: Settings<'_>, image: &str) -> bool {
-    settings.lookup() != "Off"
-        && settings.matches("registry.images", image)
-        && !settings.matches("registry.skipImages", image)
-}
-
 /// Each repository that is asked for belongs to an image of the Pod that is not exempt, and that
 /// the settings look up. Only `Verify` asks for digests.
 fn asks_only_named_registries(answered: &Answered) -> Kept {
-    let (request, settings) = (&answered.case.request, answered.settings());
-    let template = template_path(request).unwrap_or_default();
-    let spec = request["object"].pointer(&format!("{template}/spec"));
-    let pod = Pod::read(spec.unwrap_or(&Value::Null), settings);
+    let settings = answered.settings();
+    let pod = Pod::read(spec(&answered.case.request["object"]), settings);
+    let is_looked_up = |image| {
+        settings.matches("registry.images", image)
+            && !settings.matches("registry.skipImages", image)
+    };
     let named = pod
-        .examined()
-        .filter(|place| is_looked_up(settings, place.image));
+        .places
+        .iter()
+        .filter(|place| !place.is_exempt && is_looked_up(place.image));
     let named = named.filter_map(|place| Some(Reference::parse(place.image)?.name()));
     let named: BTreeSet<String> = named.collect();
     let is_named = |image: &str| {
+        let may_have_digest = settings.lookup() == "Verify";
         Reference::parse(image).is_some_and(|image| {
-            let may_have_digest = settings.lookup() == "Verify";
             named.contains(&image.name()) && (may_have_digest || image.digest.is_none())
         })
     };
     let mut calls = answered.observed.calls.iter();
-    let other = calls.find(|image| !is_named(image));
+    let other = calls.find(|image| settings.lookup() == "Off" || !is_named(image));
     hold(other.is_none(), || format!("{other:?}"))
 }
 

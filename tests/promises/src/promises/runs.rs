@@ -1,17 +1,15 @@
-//! Promises about several answers to the same request: in other modes, for the object that `Fix`
-//! returned, for the guard, and for a workload that makes such Pods.
-
-use std::collections::BTreeSet;
+//! Promises about several answers: in other modes, for the object that `Fix` returned, for the
+//! guard, for a workload that makes such Pods, and later in the Pod's life.
 
 use serde_json::{Value, json};
 
-use super::lookups::LIMIT;
-use super::{Kept, OfStory, Story, guard, hold, told};
-use crate::json::{LISTS, elements, list_mut, text};
+use super::repair::faults;
+use super::{Kept, OfStory, Story, hold};
+use crate::json::{elements, elements_mut};
 use crate::policy::Observed;
-use crate::requests::{has_shape_of_pod, is_untouched, template_path};
+use crate::words::Pod;
 
-pub(super) const PROMISES: [OfStory; 5] = [
+pub(super) const PROMISES: [OfStory; 7] = [
     ("the-modes-find-the-same", modes_agree),
     ("a-second-run-changes-nothing", second_run_changes_nothing),
     ("reject-accepts-what-fix-returned", reject_accepts_it),
@@ -20,7 +18,16 @@ pub(super) const PROMISES: [OfStory; 5] = [
         "a-template-is-told-what-would-become-of-its-pods",
         template_is_told,
     ),
+    (
+        "a-manifest-applied-again-changes-nothing",
+        applied_again_changes_nothing,
+    ),
+    ("an-audit-accepts-what-was-admitted", audit_accepts_it),
 ];
+
+fn findings(one: &Observed) -> &Value {
+    &one.answer["audit_annotations"]["findings"]
+}
 
 /// All modes have the same findings. `Warn` rejects only an object that this policy can't read, and
 /// `Reject` rejects what `Fix` rejects.
@@ -28,40 +35,11 @@ fn modes_agree(story: &Story) -> Kept {
     let request = &story.case.request;
     let run = |mode: &str| story.run(request.clone(), &[("mode", mode.into())]);
     let (warn, reject, fix) = (run("Warn")?, run("Reject")?, run("Fix")?);
-    hold(!reject.is_accepted() || fix.is_accepted(), || {
-        format!(
-            "`Reject` accepts an object that `Fix` rejects: {}",
-            told(&fix)
-        )
-    })?;
-    if !warn.is_accepted() {
-        return hold(
-            !reject.is_accepted() && warn.list("findings").is_empty(),
-            || told(&warn),
-        );
-    }
-    for other in [&reject, &fix] {
-        let findings = |one: &Observed| one.answer["audit_annotations"]["findings"].clone();
-        let is_same = findings(other) == findings(&warn);
-        hold(is_same, || {
-            format!("{} and in `Warn` {}", other.told(), warn.told())
-        })?;
-    }
-    // Only in `Warn` are all Pods of a pod template created.
-    let warnings = |one: &Observed| -> Vec<String> {
-        let of_pods = |line: &Value| {
-            let line = text(line)
-                .strip_prefix("its Pods would ")
-                .unwrap_or(text(line));
-            let starts = ["be rejected: ", "wait: "];
-            let rest = starts.iter().find_map(|start| line.strip_prefix(start));
-            rest.unwrap_or(line).to_owned()
-        };
-        one.warnings().iter().map(of_pods).collect()
-    };
-    let is_same = !reject.is_accepted() || warnings(&reject) == warnings(&warn);
-    hold(is_same, || {
-        format!("{} and in `Warn` {}", reject.told(), warn.told())
+    let is_read = warn.is_accepted() || findings(&warn).is_null() && !fix.is_accepted();
+    let is_same = [&reject, &fix].map(findings) == [findings(&warn); 2];
+    let is_right = is_read && is_same && (fix.is_accepted() || !reject.is_accepted());
+    hold(is_right, || {
+        [&warn, &reject, &fix].map(Observed::told).join(" ")
     })
 }
 
@@ -91,116 +69,104 @@ fn reject_accepts_it(story: &Story) -> Kept {
     Ok(())
 }
 
+/// The guard has the settings of the first policy, apart from these.
 fn guard_accepts_it(story: &Story) -> Kept {
     let Some(object) = story.repaired() else {
         return Ok(());
     };
-    let changes = guard();
-    story.must_accept(story.request_with(object), &changes)?;
+    let guard = [
+        ("mode", "Reject".into()),
+        ("imageChecks.onMissing", "Warn".into()),
+        ("podTemplates", "Off".into()),
+        ("registry", Value::Null),
+    ];
+    story.must_accept(story.request_with(object), &guard)?;
     Ok(())
 }
 
-/// With `podTemplates: Reject`, a pod template is rejected exactly if its Pod would be rejected, or if
-/// an image is not found, and with `Warn` it is warned of this. It has the findings of its Pod, and
-/// asks for the images of its Pod first. Its sentences say what becomes of the Pods. There is no
-/// warning of what `Fix` repairs in the Pod.
+/// A Job that makes the Pod is rejected with `podTemplates: Reject` exactly if the Pod would be, or
+/// if an image is not found. Else it has the findings of its Pod. Empty images are left to the API
+/// server.
 fn template_is_told(story: &Story) -> Kept {
-    let settings = story.settings();
-    let template = template_path(&story.case.request)
-        .filter(|_| !is_untouched(&story.case.request, settings))
-        .and_then(|path| story.case.request["object"].pointer(path));
-    let Some(pod) = template.and_then(|template| pod_of(&story.case.request["object"], template))
-    else {
+    let request = &story.case.request;
+    let Some(pod) = story.created() else {
         return Ok(());
     };
-    let mut create = story.request_with(pod);
-    create["kind"] = json!({"group": "", "version": "v1", "kind": "Pod"});
-    create["operation"] = "CREATE".into();
-    create["oldObject"] = Value::Null;
-    let pod = story.run(create.clone(), &[])?;
-    let run = |templates: &str| {
-        let request = story.case.request.clone();
-        story.run(request, &[("podTemplates", templates.into())])
-    };
-    let (warned, rejected) = (run("Warn")?, run("Reject")?);
-    let told = |template: &Observed| {
-        let (pod, template) = (pod.told(), template.told());
-        format!("the Pod gets {pod}, its template {template}")
-    };
-    let lookups = rejected.list("lookups");
-    let is_not_found = |lookup: &&Value| lookup["failure"] == "notFound";
-    let not_found: Vec<_> = lookups.iter().filter(is_not_found).collect();
-    let is_warn = settings.mode() == "Warn";
-    let is_accepted = pod.is_accepted() && (is_warn || not_found.is_empty());
-    let is_cut = |one: &Observed, list: &str| {
-        let mut entries = one.list(list).into_iter();
-        entries.any(|entry| entry["more"].is_u64())
-    };
-    let are_cut = is_cut(&pod, "findings") || is_cut(&rejected, "findings");
-    let is_right = rejected.is_accepted() == is_accepted || is_cut(&rejected, "lookups");
-    hold(is_right, || told(&rejected))?;
-    let findings = |one: &Observed| -> BTreeSet<String> {
-        let of = |finding: &Value| format!("{} {}", text(&finding["rule"]), finding["container"]);
-        one.list("findings").iter().map(of).collect()
-    };
-    let (of_pod, of_template) = (findings(&pod), findings(&rejected));
-    let mut others = of_template.difference(&of_pod);
-    let is_same = of_template.is_superset(&of_pod)
-        && others.all(|finding| !not_found.is_empty() && finding.starts_with("registry "));
-    hold(is_same || are_cut, || told(&rejected))?;
-    hold(rejected.calls.starts_with(&pod.calls), || {
-        format!("{:?} and {:?}", pod.calls, rejected.calls)
-    })?;
-    hold(warned.is_accepted(), || told(&warned))?;
-    let begins = |with: &str| {
-        let mut lines = warned.warnings().iter();
-        lines.any(|line| text(line).starts_with(with))
-    };
-    let waits = |lookup: &&&Value| is_warn || lookup["action"] != "Reject";
-    let waits = not_found.iter().find(waits).is_some();
-    let is_told = begins("its Pods would be rejected: ") != pod.is_accepted()
-        && begins("its Pods would wait: ") == waits;
-    let is_whole = warned.warnings().len() < 10;
-    hold(is_told || !is_whole, || told(&warned))?;
-    if pod.is_accepted() && settings.mode() == "Fix" && pod.calls.len() < LIMIT {
-        create["object"] = pod.object_after(&create);
-        let again = story.run(create, &[])?;
-        let is_silent = warned.warnings().is_empty() && rejected.warnings().is_empty();
-        // A failed lookup is never silent. After `UseCached`, `PinAlways` doesn't ask for the image again.
-        let has_failed = !warned.list("lookups").is_empty();
-        let is_right = is_silent || has_failed || !again.warnings().is_empty();
-        hold(is_right, || told(&warned))?;
+    let places = Pod::read(&pod["spec"], story.settings()).places;
+    if places.iter().any(|place| place.image.trim().is_empty()) {
+        return Ok(());
     }
-    Ok(())
+    let mut template = request.clone();
+    template["kind"] = json!({"group": "batch", "version": "v1", "kind": "Job"});
+    template["object"] = json!({"metadata": {}, "spec": {"template": pod}});
+    let template = story.run(template, &[("podTemplates", "Reject".into())])?;
+    let is_cut = |list: &str| {
+        template
+            .list(list)
+            .iter()
+            .any(|entry| entry["more"].is_u64())
+    };
+    if is_cut("findings") || is_cut("lookups") {
+        return Ok(());
+    }
+    let lookups = template.list("lookups");
+    let mut failures = lookups.iter().map(|lookup| &lookup["failure"]);
+    let is_not_found =
+        failures.any(|failure| failure == "notFound") && story.settings().mode() != "Warn";
+    let rules = |one: &Observed| -> Vec<String> {
+        let findings = one.list("findings").into_iter();
+        findings
+            .map(|finding| format!("{} {}", finding["rule"], finding["container"]))
+            .collect()
+    };
+    let is_right = template.is_accepted() == (story.first.is_accepted() && !is_not_found)
+        && (!lookups.is_empty() || rules(&template) == rules(&story.first))
+        && template.calls.starts_with(&story.first.calls);
+    hold(is_right, || {
+        format!(
+            "the Pod gets {}, its template {}",
+            story.first.told(),
+            template.told()
+        )
+    })
 }
 
-/// The Pod that a workload makes of its template. `None` if the template has another shape than a
-/// Pod. An empty image in a template is left to the API server, so such a template has no Pod
-/// either.
-fn pod_of(workload: &Value, template: &Value) -> Option<Value> {
-    let mut pod = template.clone();
-    let spec = &template["spec"];
-    let has_image = |list: &str, entry: &Value| match list {
-        "volumes" if entry["image"].is_object() => {
-            !text(&entry["image"]["reference"]).trim().is_empty()
-        }
-        "volumes" => true,
-        _ => !text(&entry["image"]).trim().is_empty(),
+/// After the images of the same manifest again, the stored Pod stays as it is, and no registry is
+/// asked.
+fn applied_again_changes_nothing(story: &Story) -> Kept {
+    let is_valid = faults(&story.case.request["object"]).is_empty();
+    let Some(stored) = story.repaired().filter(|_| is_valid) else {
+        return Ok(());
     };
-    let mut lists = LISTS.into_iter();
-    let is_whole = has_shape_of_pod(template)
-        && lists.all(|list| {
-            elements(spec, list)
-                .iter()
-                .all(|entry| has_image(list, entry))
-        });
-    if !is_whole {
-        return None;
+    let mut object = stored.clone();
+    for list in ["initContainers", "containers"] {
+        let written = elements(&story.case.request["object"]["spec"], list);
+        for container in elements_mut(&mut object["spec"], list) {
+            if let Some(written) = written.iter().find(|one| one["name"] == container["name"]) {
+                container["image"] = written["image"].clone();
+            }
+        }
     }
-    for claim in elements(&workload["spec"], "volumeClaimTemplates") {
-        let name = &claim["metadata"]["name"];
-        let volume = json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
-        list_mut(&mut pod["spec"], "volumes").push(volume);
-    }
-    Some(pod)
+    let mut request = story.request_with(object);
+    request["operation"] = "UPDATE".into();
+    request["oldObject"] = stored.clone();
+    let again = story.must_accept(request.clone(), &[])?;
+    let is_same = again.object_after(&request) == stored && again.calls.is_empty();
+    hold(is_same, || format!("{} {:?}", again.answer, again.calls))
+}
+
+/// An audit is a CREATE that names no user. It accepts in `Reject` what `Fix` or `Reject` accepted,
+/// and in `Warn` what `Warn` accepted.
+fn audit_accepts_it(story: &Story) -> Kept {
+    let Some(stored) = story.stored().filter(|_| story.is_bounded()) else {
+        return Ok(());
+    };
+    let mode = match story.settings().mode() {
+        "Warn" => "Warn",
+        _ => "Reject",
+    };
+    let mut request = story.request_with(stored);
+    request["userInfo"] = json!({});
+    story.must_accept(request, &[("mode", mode.into())])?;
+    Ok(())
 }

@@ -1,32 +1,27 @@
 //! How a repaired Pod starts, in a [model of a kubelet](crate::kubelet) and in all worlds of its
 //! images. Exempt containers are apart.
 
-use std::collections::BTreeSet;
-
+use super::repair::faults;
 use super::{BrokenPromise, Repaired};
 use crate::image::PullPolicy;
 use crate::json::text;
 use crate::kubelet::{self, Images, Kubelet, Started, World, worlds};
 use crate::words::{List, Place, Pod};
 
-/// A promise about the start of a returned Pod in one world. Returns what is wrong.
-type InWorld = fn(&Start<'_>, &World, &Started) -> Option<String>;
+/// A promise about the start of a returned Pod in one world. Returns the place with which something
+/// is wrong.
+type InWorld = fn(&Start<'_>, &World, &Started) -> Option<usize>;
 
-const PROMISES: [(&str, InWorld); 5] = [
+const PROMISES: [(&str, InWorld); 4] = [
     ("a-check-that-succeeded-is-enough", checks_are_enough),
     ("no-work-is-half-done", no_work_is_half_done),
     ("what-would-have-started-starts", starts_as_before),
     ("a-spared-pull-is-not-missed", spared_pulls_are_not_missed),
-    (
-        "a-digest-in-place-of-always-lets-no-pod-wait",
-        starts_without_registries,
-    ),
 ];
 
-/// What is the same in all worlds.
+/// What is the same in all worlds. A place is known by its index in the returned Pod.
 struct Start<'r> {
-    places: &'r [Place<'r>],
-    old_places: &'r [Place<'r>],
+    old: &'r Pod<'r>,
     before: Kubelet,
     after: Kubelet,
     /// Whether a place needs a check.
@@ -43,23 +38,26 @@ struct Start<'r> {
     is_covered: bool,
     /// Whether the Pod has to start as it would have started.
     is_as_before: bool,
-    /// Whether only `PinAlways` changes images, each of them with `Always` at all of its places.
-    pins_only_always: bool,
 }
 
 /// The promises that are broken, each in the first world that breaks it, and the number of worlds.
+/// A Pod that the API server refuses isn't started.
 pub(super) fn broken(repaired: &Repaired) -> (Vec<BrokenPromise>, usize) {
+    let mut broken: Vec<BrokenPromise> = Vec::new();
+    if !faults(repaired.before).is_empty() {
+        return (broken, 0);
+    }
     let mut images = Images::default();
     let start = Start::of(repaired, &mut images);
     let worlds = worlds(images.0.len());
-    let mut broken: Vec<BrokenPromise> = Vec::new();
     for world in &worlds {
         let result = start.after.start(world, None);
-        for (promise, problem) in PROMISES {
+        for (promise, wrong_place) in PROMISES {
             if broken.iter().all(|one| one.promise != promise)
-                && let Some(problem) = problem(&start, world, &result)
+                && let Some(place) = wrong_place(&start, world, &result)
             {
-                let details = format!("{problem}; {}", start.told(&images, world, &result));
+                let name = repaired.new.places[place].name;
+                let details = format!("{name}: {result:?} in {world:?} of {images:?}");
                 broken.push(BrokenPromise { promise, details });
             }
         }
@@ -71,65 +69,33 @@ impl<'r> Start<'r> {
     fn of(repaired: &'r Repaired<'r>, images: &mut Images) -> Self {
         let (old, new, settings) = (&repaired.old, &repaired.new, repaired.settings());
         let after = kubelet::of(new, images);
-        let before = kubelet::of(old, images);
-        let places = || new.places.iter().enumerate();
-        let is_covered =
-            settings.on_missing() == "Add" && new.may_lack_checks() && !repaired.lacks_a_check();
-        let is_plain =
-            settings.get("images").is_none() && old.places.iter().all(|place| !place.is_exempt);
-        let is_as_before = is_plain && settings.get("registry").is_none();
-        let was_always = |(old, new): (&Place, &Place)| {
-            old.image == new.image || old.pull_policy == PullPolicy::Always
-        };
-        let pins_only_always =
-            is_plain && settings.lookup() == "PinAlways" && repaired.pairs().all(was_always);
+        let each = |is_so: &dyn Fn(&Place) -> bool| new.places.iter().map(is_so).collect();
+        let is_set = |section| settings.get(section).is_some();
+        let kept = new.places.iter().enumerate();
+        let kept = kept.filter_map(|(index, place)| {
+            let is_same = |old: &Place| old.list == place.list && old.name == place.name;
+            Some((old.places.iter().position(is_same)?, index))
+        });
+        let places = 0..new.places.len();
         Self {
-            places: &new.places,
-            old_places: &old.places,
-            needs_check: places().map(|(_, place)| new.needs_check(place)).collect(),
-            has_check: places()
-                .map(|(index, _)| has_check(new, &after, index))
+            old,
+            before: kubelet::of(old, images),
+            needs_check: each(&|place| new.needs_check(place)),
+            has_check: places
+                .clone()
+                .map(|place| has_check(new, &after, place))
                 .collect(),
-            is_work: new.places.iter().map(|place| is_work(new, place)).collect(),
-            kept: new.kept_from(old),
-            lowered: places()
-                .filter(|(_, place)| repaired.is_spared(place))
-                .map(|(index, _)| index)
+            is_work: each(&|place| is_work(new, place)),
+            kept: kept.collect(),
+            lowered: places
+                .filter(|place| repaired.is_spared(&new.places[*place]))
                 .collect(),
-            is_covered,
-            is_as_before,
-            pins_only_always,
-            before,
+            is_covered: settings.on_missing() == "Add"
+                && new.may_lack_checks()
+                && !repaired.lacks_a_check(),
+            is_as_before: !is_set("images") && !is_set("registry"),
             after,
         }
-    }
-
-    /// Says what started, and in which world.
-    fn told(&self, images: &Images, world: &World, result: &Started) -> String {
-        let places = 0..self.places.len();
-        let started = places.filter(|place| result.started[*place].is_some());
-        let names = |places: &[usize]| -> String {
-            places
-                .iter()
-                .map(|place| self.places[*place].name)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        let images = images.0.iter().map(|(image, number)| {
-            let whereabouts = world[*number];
-            let registry = if whereabouts.is_in_registry {
-                "current"
-            } else {
-                "nothing"
-            };
-            format!("{image} node {:?} registry {registry}", whereabouts.node)
-        });
-        format!(
-            "started [{}], waiting [{}], in the world {}",
-            names(&started.collect::<Vec<_>>()),
-            names(&result.waiting),
-            images.collect::<Vec<_>>().join(", ")
-        )
     }
 }
 
@@ -149,15 +115,16 @@ fn has_check(pod: &Pod, kubelet: &Kubelet, container: usize) -> bool {
                 || (index == container && other.mounts_volume(check))
         })
     };
-    !place.is_exempt && !pod.is_check(place) && pod.checks_of(place).any(is_pulled)
+    let is_check_of = |check: &&Place| pod.is_check(check) && check.is_same_image(place);
+    let mut checks = pod.places.iter().filter(is_check_of);
+    !place.is_exempt && !pod.is_check(place) && checks.any(is_pulled)
 }
 
 /// Whether a place is work: an app container; if checks are image volumes, also an init container
 /// from the first one on, checks apart.
 fn is_work(pod: &Pod, place: &Place) -> bool {
-    let first = pod
-        .first_init_container()
-        .filter(|_| pod.has_volumes_as_checks());
+    let first = pod.first_init_container();
+    let first = first.filter(|_| pod.has_volumes_as_checks());
     let is_work = match place.list {
         List::Containers => true,
         List::InitContainers => first.is_some_and(|first| place.index >= first.index),
@@ -168,75 +135,46 @@ fn is_work(pod: &Pod, place: &Place) -> bool {
 
 /// No container that is no image check, of whatever list, waits for its image while an image check
 /// of this image, after which it starts, has succeeded.
-fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
-    let mut waiting = result.waiting.iter();
-    let waiting = waiting.find(|waiting| start.has_check[**waiting])?;
-    Some(format!("{} waits", start.places[*waiting].name))
+fn checks_are_enough(start: &Start<'_>, _: &World, result: &Started) -> Option<usize> {
+    let mut waiting = result.waiting.iter().copied();
+    waiting.find(|waiting| start.has_check[*waiting])
 }
 
 /// No app container starts while another waits for its image. If checks are image volumes, nothing
 /// starts from the first init container on, checks apart, while a place that needs a check waits.
-fn no_work_is_half_done(start: &Start<'_>, _: &World, result: &Started) -> Option<String> {
-    let mut waiting = result.waiting.iter().filter(|_| start.is_covered);
-    let waiting = waiting.find(|waiting| start.needs_check[**waiting])?;
-    let mut places = 0..start.places.len();
-    let started = places.find(|place| start.is_work[*place] && result.started[*place].is_some())?;
-    let [started, waiting] = [started, *waiting].map(|place| start.places[place].name);
-    Some(format!("{started} started while {waiting} waits"))
+fn no_work_is_half_done(start: &Start<'_>, _: &World, result: &Started) -> Option<usize> {
+    let mut waiting = result.waiting.iter();
+    let is_waiting = start.is_covered && waiting.any(|waiting| start.needs_check[*waiting]);
+    let mut places = 0..result.started.len();
+    places.find(|place| is_waiting && start.is_work[*place] && result.started[*place].is_some())
 }
 
 /// If the whole Pod would have started as it came in, it starts. No container with `Always` gets an
 /// older image than it would have got.
-fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
+fn starts_as_before(start: &Start<'_>, world: &World, result: &Started) -> Option<usize> {
     if !start.is_as_before {
         return None;
     }
     let before = start.before.start(world, None);
-    if before.waiting.is_empty() && !result.waiting.is_empty() {
-        return Some("the Pod would have started".to_owned());
-    }
-    let older = start.kept.iter().find(|(old, new)| {
+    let waiting = result.waiting.first().filter(|_| before.waiting.is_empty());
+    let mut kept = start.kept.iter().copied();
+    let older = kept.find(|(old, new)| {
         let both = before.started[*old].zip(result.started[*new]);
-        start.old_places[*old].pull_policy == PullPolicy::Always
+        start.old.places[*old].pull_policy == PullPolicy::Always
             && both.is_some_and(|(before, after)| after < before)
     });
-    older.map(|(_, new)| format!("{} gets an older image", start.places[*new].name))
+    waiting.copied().or(older.map(|(_, new)| new))
 }
 
 /// No container that *pull-once* lowered waits for its own image, even if this image's registry is
-/// away from the end of the pull on that spared it.
-fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<String> {
-    let images: BTreeSet<usize> = start
-        .lowered
-        .iter()
-        .filter_map(|place| start.after.image(*place))
-        .collect();
-    let in_registry = images
-        .into_iter()
-        .filter(|image| world[*image].is_in_registry);
-    for image in in_registry {
-        let waiting = start.after.start(world, Some(image)).waiting;
-        let mut waiting = waiting
-            .iter()
-            .filter(|place| start.after.image(**place) == Some(image));
-        if let Some(place) = waiting.find(|place| start.lowered.contains(place)) {
-            let name = start.places[*place].name;
-            return Some(format!(
-                "{name} waits if its registry is away after the pull that spared it"
-            ));
-        }
-    }
-    None
-}
-
-/// Under `PinAlways`, no Pod waits while registries are away that would not have waited as it came
-/// in.
-fn starts_without_registries(start: &Start<'_>, world: &World, result: &Started) -> Option<String> {
-    let is_asked = start.pins_only_always && world.iter().all(|image| !image.is_in_registry);
-    let waits = is_asked
-        && !result.waiting.is_empty()
-        && start.before.start(world, None).waiting.is_empty();
-    waits.then(|| "the Pod would have started".to_owned())
+/// unreachable from the end of the pull on that spared it.
+fn spared_pulls_are_not_missed(start: &Start<'_>, world: &World, _: &Started) -> Option<usize> {
+    let mut lowered = start.lowered.iter().copied();
+    lowered.find(|place| {
+        let image = start.after.image(*place);
+        let is_in_registry = image.is_some_and(|image| world[image].is_in_registry);
+        is_in_registry && start.after.start(world, image).waiting.contains(place)
+    })
 }
 
 impl Repaired<'_> {
@@ -251,7 +189,7 @@ impl Repaired<'_> {
 
     /// Whether *pull-once* lowered a place.
     fn is_spared(&self, place: &Place) -> bool {
-        let path = place.path("");
+        let path = format!("spec.{}[{}].", place.list.key(), place.index);
         let mut changes = self.observed.list("changes").into_iter();
         changes
             .any(|change| change["rule"] == "pull-once" && text(&change["path"]).starts_with(&path))
