@@ -27,7 +27,7 @@ pub enum PullPolicy {
 
 impl PullPolicy {
     /// All values, the strongest first.
-    pub(crate) const STRONGEST_FIRST: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
+    pub const STRONGEST_FIRST: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
 
     /// The value as it is written in an object.
     pub const fn as_str(self) -> &'static str {

@@ -49,7 +49,7 @@ pub(crate) struct Session<'c> {
 
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
-    pub(crate) fn new(client: &'c mut dyn Client) -> Self {
+    pub fn new(client: &'c mut dyn Client) -> Self {
         Self {
             client,
             made: 0,
@@ -62,7 +62,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// The lookup failed, or it was not made.
-    pub(crate) fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
+    pub fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
         if let Some(cause) = self.obstacle(image) {
             return Err(Failure::new(cause, None, image));
         }

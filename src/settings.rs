@@ -95,7 +95,7 @@ impl Settings {
     }
 
     /// What the settings say about an image.
-    pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
+    pub fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
         ForImage::new(&self.images, &self.registry, image)
     }
 

@@ -170,7 +170,7 @@ impl<'a> Reference<'a> {
     /// Whether a node and the policy server read the host in different ways. For a node, upper case
     /// makes the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub
     /// repository.
-    pub(crate) fn has_ambiguous_host(&self) -> bool {
+    pub fn has_ambiguous_host(&self) -> bool {
         !self.registry.contains(['.', ':']) && self.registry != "localhost"
     }
 
@@ -263,7 +263,7 @@ fn has_algorithm(text: &str, mark: &str) -> bool {
 }
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.
-pub(crate) fn is_digest(text: &str) -> bool {
+pub fn is_digest(text: &str) -> bool {
     let known = |digest: Digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_));
     Digest::try_from(text).is_ok_and(known)
 }

@@ -121,7 +121,7 @@ const PHRASES: [(Cause, &[&str]); 8] = [
 ];
 
 /// The cause in a host's error text, and the HTTP status of the registry's answer.
-pub(super) fn read(text: &str) -> (Cause, Option<u16>) {
+pub fn read(text: &str) -> (Cause, Option<u16>) {
     let found = FORMS.into_iter().filter_map(|(form, read)| {
         let (before, after) = text.split_once(form)?;
         Some((before.len(), read, after))

@@ -56,14 +56,14 @@ impl Default for ImageChecks {
 
 impl ImageChecks {
     /// Whether this is the name of an image check.
-    pub(crate) fn has_prefix(&self, name: &str) -> bool {
+    pub fn has_prefix(&self, name: &str) -> bool {
         self.name_prefixes
             .iter()
             .any(|prefix| name.starts_with(&prefix.0))
     }
 
     /// The prefix of the names of added checks.
-    pub(crate) fn first_prefix(&self) -> &str {
+    pub fn first_prefix(&self) -> &str {
         self.name_prefixes.first().map_or("", |prefix| &prefix.0)
     }
 }
@@ -177,7 +177,7 @@ pub struct Template(
         feature = "schema",
         schemars(with = "serde_json::Map<String, serde_json::Value>")
     )]
-    pub(crate) Box<Container>,
+    pub Box<Container>,
 );
 
 /// The fields that a template can't have, with a dot before a field of a field, and why.
@@ -220,7 +220,7 @@ impl Template {
     }
 
     /// What is wrong with the template, a sentence for each problem.
-    pub(super) fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<String> {
         let (template, unset) = (json!(self.0), json!(Container::default()));
         let is_set = |field: &str| {
             let path = ["/", &field.replace('.', "/")].concat();

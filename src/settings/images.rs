@@ -84,7 +84,7 @@ pub enum Lookup {
 
 impl Lookup {
     /// Whether digests are written into the Pod.
-    pub(crate) const fn pins(self) -> bool {
+    pub const fn pins(self) -> bool {
         matches!(self, Self::PinAlways | Self::Pin)
     }
 }
@@ -105,21 +105,21 @@ pub enum Action {
 /// What the settings say about one image: the first pattern of each list that matches it, and
 /// whether it is looked up.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ForImage<'s> {
+pub struct ForImage<'s> {
     /// Whether a pattern of `images.exempt` matches.
-    pub(crate) is_exempt: bool,
+    pub is_exempt: bool,
     /// The pattern of `images.requireAlways`.
-    pub(crate) require_always: Option<&'s Pattern>,
+    pub require_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidAlways`.
-    pub(crate) forbid_always: Option<&'s Pattern>,
+    pub forbid_always: Option<&'s Pattern>,
     /// Whether the image is looked up.
-    pub(crate) is_looked_up: bool,
+    pub is_looked_up: bool,
     /// Whether it is an image ID, which may be an image that `images.requireAlways` means.
-    pub(crate) is_refused: bool,
+    pub is_refused: bool,
 }
 
 impl<'s> ForImage<'s> {
-    pub(super) fn new(images: &'s Images, registry: &'s Registry, image: &Reference<'_>) -> Self {
+    pub fn new(images: &'s Images, registry: &'s Registry, image: &Reference<'_>) -> Self {
         // Most installations name no images, and then the names of the image are not made.
         let names = LazyCell::new(|| Names::of(image));
         let first = |patterns: &'s [Pattern]| {
