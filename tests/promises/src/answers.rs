@@ -105,31 +105,13 @@ fn words(failure: Failure, image: &str) -> String {
         |message: &str| format!("Registry error: {url}, envelope: OCI API errors: [{message}]");
     let unreachable = format!("error sending request for {url}");
     let texts = match failure {
-        Failure::NotFound => vec![
-            envelope("OCI API error: manifest unknown"),
-            status(404),
-            envelope("OCI API error: Failed to fetch \"v9\""),
-            envelope("OCI API error: The named manifest is not known to the registry."),
-        ],
-        Failure::Denied => vec![
-            status(403),
-            format!("Not authorized: {url}"),
-            envelope("OCI API error: requested access to the resource is denied"),
-            envelope(
-                "OCI API error: Your authorization token has expired. Reauthenticate and try again.",
-            ),
-            envelope("OCI API error: Unauthenticated request."),
-        ],
+        Failure::NotFound => vec![envelope("OCI API error: manifest unknown"), status(404)],
+        Failure::Denied => vec![status(403), format!("Not authorized: {url}")],
         Failure::Unreachable => vec![
             format!("{unreachable}: tcp connect error: Connection refused (os error 111)"),
             status(503),
         ],
-        Failure::Unknown => vec![
-            HOST_SECRET.to_owned(),
-            status(418),
-            status(429),
-            envelope("OCI API error: Rate exceeded"),
-        ],
+        Failure::Unknown => vec![HOST_SECRET.to_owned(), status(429)],
         Failure::NotGranted => {
             return "Policy has not been granted access to the 'oci/v1/manifest_digest' host \
                 capability. The violation has been reported."

@@ -83,22 +83,29 @@ impl Generator {
     pub fn case(&self, seed: u64, number: u64, changes: usize, any_shape: bool) -> Case {
         let number_of_case = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let random = &mut Rng::with_seed(Rng::with_seed(seed).u64(..) ^ number_of_case);
-        let mut case = self.seeds[random.usize(..self.seeds.len())].clone();
+        let mut case = one(&self.seeds, random).clone();
         let is_small = number.is_multiple_of(2);
         if is_small {
             let pod = small_pod(LARGE, &mut |count| random.usize(..count));
             case.request = create_request(&pod);
             if random.bool() {
-                let all = settings(&pod);
-                case.settings = all[random.usize(..all.len())].clone();
+                case.settings = one(&settings(&pod), random).clone();
             }
         }
         for _ in 0..random.usize(..=CHANGES).min(changes) {
             match random.u8(..8) {
                 0 => fail(&mut case, random),
-                1 | 2 => {
+                part @ (1 | 2) => {
                     let mut settings = case.settings.clone();
-                    self.change(&mut settings, random, any_shape);
+                    let others = one(&self.seeds, random).settings.as_object();
+                    match others.filter(|_| part == 1) {
+                        None => self.change(&mut settings, random, any_shape),
+                        Some(others) => {
+                            for (section, other) in others {
+                                settings[section] = other.clone();
+                            }
+                        }
+                    }
                     if any_shape || Settings::check(settings.to_string().as_bytes()).is_ok() {
                         case.settings = settings;
                     }
@@ -127,41 +134,31 @@ impl Generator {
         if random.bool() && kinds.iter().any(|kind| is_usual(kind)) {
             kinds.retain(|kind| is_usual(kind));
         }
-        let Some(kind) = random.choice(kinds) else {
+        if kinds.is_empty() {
             return;
-        };
-        let any: Vec<&String> = self.values.keys().collect();
-        let of_kind = if any_shape {
-            any[random.usize(..any.len())]
-        } else {
-            kind
-        };
-        let pointer = &places[kind][random.usize(..places[kind].len())];
+        }
+        let kind = *one(&kinds, random);
+        let pointer = one(&places[kind], random);
         // A value of this case, or one of another case.
-        let own = places[kind][random.usize(..places[kind].len())].clone();
-        let own = root.pointer(&own).cloned();
-        let other = self
-            .values
-            .get(of_kind)
-            .and_then(|known| random.choice(known))
-            .cloned();
-        let new = if random.bool() && !any_shape {
-            own.or(other)
+        let own = root.pointer(one(&places[kind], random));
+        let known = if any_shape {
+            self.values.values().nth(random.usize(..self.values.len()))
         } else {
-            other.or(own)
+            self.values.get(kind).filter(|_| random.bool())
         };
+        let new = known.map(|known| one(known, random)).or(own);
+        let new = new.cloned().unwrap_or_default();
         let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
-        match (root.pointer_mut(parent), new) {
-            (Some(Value::Array(list)), new) => {
+        match root.pointer_mut(parent) {
+            Some(Value::Array(list)) => {
                 let index = key.parse().unwrap_or(0);
-                match (random.u8(..4), new) {
-                    (0, _) => drop(list.remove(index)),
-                    (1, Some(new)) => list.insert(index, new),
-                    (_, Some(new)) => list[index] = new,
-                    _ => {}
+                match random.u8(..4) {
+                    0 => drop(list.remove(index)),
+                    1 => list.insert(index, new),
+                    _ => list[index] = new,
                 }
             }
-            (Some(Value::Object(members)), Some(new)) => {
+            Some(Value::Object(members)) => {
                 if random.u8(..6) > 0 {
                     members.insert(key.to_owned(), new);
                 } else {
@@ -171,6 +168,11 @@ impl Generator {
             _ => {}
         }
     }
+}
+
+/// One of a list.
+fn one<'t, T>(list: &'t [T], random: &mut Rng) -> &'t T {
+    &list[random.usize(..list.len())]
 }
 
 /// Lets the registry of one of the images answer in another way.
