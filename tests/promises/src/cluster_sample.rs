@@ -24,7 +24,7 @@ pub fn sample(policy: &dyn Policy, seed: u64, number: u64) -> Result<[Value; 2],
         let pod = small_pod(family, &mut |count| random.usize(..count));
         let all = settings(&pod);
         let case = case(&pod, &all[random.usize(..all.len())]);
-        let world = [(); 2].map(|()| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
+        let world = [(); 4].map(|()| WHEREABOUTS[random.usize(..WHEREABOUTS.len())]);
         let after = observe(policy, &case)?.object_after(&case.request);
         let mut images = Images::default();
         let lines = [(&pod, false), (&after, true)].map(|(object, is_returned)| {
@@ -43,7 +43,7 @@ fn line(
     object: &Value,
     settings: Settings<'_>,
     images: &mut Images,
-    world: [Whereabouts; 2],
+    world: [Whereabouts; 4],
 ) -> Value {
     let pod = Pod::read(&object["spec"], settings);
     let result = kubelet::of(&pod, images).start(&world.to_vec(), None);
