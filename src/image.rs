@@ -1,12 +1,60 @@
-//! Image references and pull policies, read as the kubelet reads them, and the patterns that name
-//! images.
+//! Images as the kubelet reads them: references, pull policies, and the patterns that name images.
 
+mod host;
 mod pattern;
-mod pull_policy;
 mod reference;
-mod registry_host;
 
 pub use self::pattern::{Names, Pattern};
-pub use self::pull_policy::PullPolicy;
 pub(crate) use self::reference::is_digest;
 pub use self::reference::{Invalid, Reference};
+
+/// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
+/// `pullPolicy`.
+///
+/// The values are ordered by strength: a greater pull policy asks the registry more often.
+///
+/// Source: `PullPolicy` in the Kubernetes API,
+/// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PullPolicy {
+    /// The kubelet never pulls the image: it has to be on the node already.
+    Never,
+    /// The kubelet pulls the image if the node has no image of that name.
+    IfNotPresent,
+    /// The kubelet asks the registry each time a container starts.
+    Always,
+}
+
+impl PullPolicy {
+    /// All values, the strongest first.
+    pub const STRONGEST_FIRST: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
+
+    /// The value as it is written in an object.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::IfNotPresent => "IfNotPresent",
+            Self::Always => "Always",
+        }
+    }
+
+    /// Reads a value as the API server does: upper and lower case must match.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::STRONGEST_FIRST
+            .into_iter()
+            .find(|policy| policy.as_str() == text)
+    }
+
+    /// The server default: the pull policy that the API server writes if none is set. None stands
+    /// for an image that can't be parsed.
+    ///
+    /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
+    /// `pkg/util/parsers`. A digest after the tag `latest` changes nothing (kubernetes#134092).
+    pub fn server_default(image: Option<&Reference<'_>>) -> Self {
+        if image.and_then(Reference::effective_tag) == Some("latest") {
+            Self::Always
+        } else {
+            Self::IfNotPresent
+        }
+    }
+}

@@ -1,12 +1,101 @@
 //! Lookups: questions to registries, through the host, within the limits of one request.
 
-mod client;
 mod failure;
-
-mod session;
 mod words;
 
-pub use self::client::Client;
-pub(crate) use self::client::Host;
+use std::collections::BTreeSet;
+
+use kubewarden_policy_sdk::host_capabilities::oci::get_manifest_digest;
+
+use self::failure::Cause;
 pub(crate) use self::failure::{Class, Failure};
-pub(crate) use self::session::Session;
+use crate::image::{Reference, is_digest};
+
+/// The largest number of lookups in one request.
+const LOOKUPS_MAX: usize = 20;
+
+/// A client of registries. In the module it is the host, with its capability
+/// `oci/v1/manifest_digest`.
+pub trait Client {
+    /// The digest of the manifest, or of the index, behind an image reference. The host asks with a
+    /// HEAD request.
+    ///
+    /// # Errors
+    /// The host's own error text. It is classified and never shown.
+    fn digest(&mut self, image: &str) -> Result<String, String>;
+}
+
+/// The host capability `oci/v1/manifest_digest`.
+pub(crate) struct Host;
+
+impl Client for Host {
+    fn digest(&mut self, image: &str) -> Result<String, String> {
+        let answer = get_manifest_digest(image).map_err(|error| error.to_string())?;
+        Ok(answer.digest)
+    }
+}
+
+/// The lookups of one request.
+pub(crate) struct Session<'c> {
+    client: &'c mut dyn Client,
+    /// How many lookups were made.
+    made: usize,
+    /// The hosts of the registries that gave no answer or HTTP 5xx, in the form in which hosts are
+    /// compared.
+    unreachable: BTreeSet<String>,
+    /// Whether the host doesn't grant lookups.
+    is_refused: bool,
+}
+
+impl<'c> Session<'c> {
+    /// A session without any lookup yet.
+    pub fn new(client: &'c mut dyn Client) -> Self {
+        Self {
+            client,
+            made: 0,
+            unreachable: BTreeSet::new(),
+            is_refused: false,
+        }
+    }
+
+    /// Asks for the digest of an image.
+    ///
+    /// # Errors
+    /// The lookup failed, or it was not made.
+    pub fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
+        if let Some(cause) = self.obstacle(image) {
+            return Err(Failure::new(cause, None, image));
+        }
+        // The host's settings know registries by their written names.
+        let text = match self.client.digest(&image.as_written()) {
+            Ok(digest) if is_digest(&digest) => {
+                self.made = self.made.saturating_add(1);
+                return Ok(digest);
+            }
+            answer => answer.err().unwrap_or_default(),
+        };
+        let (cause, status) = words::read(&text);
+        if cause != Cause::NO_NAME {
+            self.made = self.made.saturating_add(1);
+        }
+        self.is_refused |= cause == Cause::NOT_GRANTED;
+        let has_failed = cause == Cause::UNAVAILABLE && status.is_some();
+        if has_failed || cause == Cause::UNREACHABLE {
+            self.unreachable.insert(image.registry());
+        }
+        Err(Failure::new(cause, status, image))
+    }
+
+    /// Why an image can't be asked for.
+    fn obstacle(&self, image: Reference<'_>) -> Option<Cause> {
+        if image.has_ambiguous_host() {
+            Some(Cause::AMBIGUOUS_HOST)
+        } else if self.is_refused {
+            Some(Cause::NOT_GRANTED)
+        } else if self.unreachable.contains(&image.registry()) {
+            Some(Cause::UNREACHABLE)
+        } else {
+            (self.made >= LOOKUPS_MAX).then_some(Cause::LIMIT)
+        }
+    }
+}

@@ -14,40 +14,29 @@ const ELLIPSIS: &str = "...";
 /// that a controller reads as a network error, for example `connection refused`, and no text can
 /// break a line or hide a character.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    let is_long = text.len() > MAX && text.chars().nth(MAX).is_some();
-    let text = if is_long {
-        Cow::Owned(cut(text))
-    } else {
-        Cow::Borrowed(text)
-    };
-    let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_visible && text.contains(is_hidden) {
-        Cow::Owned(escaped(&text))
-    } else {
-        text
+    if text.len() <= MAX && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.into();
     }
+    let is_long = text.chars().nth(MAX).is_some();
+    let text = if is_long { cut(text) } else { text.into() };
+    text.chars().map(escaped).collect()
 }
 
 /// The start and the end of a long text. Its middle is not read, because a text may be very long.
-fn cut(text: &str) -> String {
+fn cut(text: &str) -> Cow<'_, str> {
     let half = MAX.saturating_sub(ELLIPSIS.len()) / 2;
-    let start = text.chars().take(half);
-    let end: Vec<char> = text.chars().rev().take(half).collect();
-    start
-        .chain(ELLIPSIS.chars())
-        .chain(end.into_iter().rev())
-        .collect()
+    let start: String = text.chars().take(half).collect();
+    let end = text.char_indices().nth_back(half.saturating_sub(1));
+    let end = end.and_then(|(at, _)| text.get(at..)).unwrap_or_default();
+    [&start, ELLIPSIS, end].concat().into()
 }
 
-fn escaped(text: &str) -> String {
-    let escaped = |c: char| {
-        if is_hidden(c) {
-            c.escape_unicode().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    text.chars().map(escaped).collect()
+fn escaped(c: char) -> String {
+    if is_hidden(c) {
+        c.escape_unicode().collect()
+    } else {
+        c.into()
+    }
 }
 
 /// Whether a character is white space, or one that Rust's debug format escapes because it can't be

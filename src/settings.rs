@@ -3,21 +3,23 @@
 //!
 //! A new setting is a new field here. Its doc comment is the description that an editor shows.
 
-mod conflicts;
-mod for_image;
 mod image_checks;
 mod images;
-mod registry;
 mod value;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use self::for_image::ForImage;
 pub use self::image_checks::{Form, ImageChecks, NamePattern, OnMissing, Prefix, Template};
-pub use self::images::Images;
-pub use self::registry::{Action, Lookup, Registry};
+pub(crate) use self::images::ForImage;
+pub use self::images::{Action, Images, Lookup, Registry};
 use crate::image::Reference;
+
+const TEMPLATE_REQUIRED: &str = "imageChecks.template is required: with onMissing: Add and \
+    podsWithoutChecks: true, a Pod without image checks has none to copy, unless imageChecks.type is ImageVolume";
+const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever creates a Pod chooses the hosts of its \
+    images, and policy-server connects to them, so name your registries, e.g. registry.example.com/*, or write * for all \
+    images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -93,7 +95,7 @@ impl Settings {
     }
 
     /// What the settings say about an image.
-    pub(crate) fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
+    pub fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
         ForImage::new(&self.images, &self.registry, image)
     }
 
@@ -107,12 +109,28 @@ impl Settings {
             format!("the settings are no valid JSON at line {line}, column {column}")
         })?;
         let settings = Self::read(&tree)?;
-        let conflicts = conflicts::conflicts(&settings.image_checks, &settings.registry);
-        if conflicts.is_empty() {
-            Ok(settings)
-        } else {
-            Err(conflicts.join("; "))
+        match settings.conflicts() {
+            conflicts if conflicts.is_empty() => Ok(settings),
+            conflicts => Err(conflicts.join("; ")),
         }
+    }
+
+    /// All settings that contradict each other, although each single value is valid: a sentence each,
+    /// with the way out.
+    fn conflicts(&self) -> Vec<String> {
+        let (checks, registry) = (&self.image_checks, &self.registry);
+        let needs_template = checks.on_missing == OnMissing::Add
+            && checks.pods_without_checks
+            && checks.form == Form::InitContainer;
+        let mut conflicts = match &checks.template {
+            Some(template) => template.problems(),
+            None if needs_template => vec![TEMPLATE_REQUIRED.to_owned()],
+            None => Vec::new(),
+        };
+        if registry.images.is_empty() && registry.lookup != Lookup::Off {
+            conflicts.push(IMAGES_REQUIRED.to_owned());
+        }
+        conflicts
     }
 
     /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc

@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
+use super::host::{DOCKER_HUB, comparable, split_port, split_registry};
 use super::reference::Reference;
-use super::registry_host::{DOCKER_HUB, comparable, split_port, split_registry};
-
-/// The start of the names of Docker Hub's official images.
-const OFFICIAL: &str = "docker.io/library/";
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
 /// any run of characters, `?` is any one character. A pattern without a registry is completed like
@@ -32,7 +29,7 @@ pub struct Pattern {
     /// Whether the globs for hosts have the port 443, which names leave out. If so, a host with
     /// another port doesn't match.
     is_https_port: bool,
-    /// The glob for the rest of the name, from the first slash on. Without globs for hosts, it is
+    /// The glob for the rest of the name, behind the first slash. Without globs for hosts, it is
     /// for the whole name.
     rest: WildMatch,
 }
@@ -67,7 +64,7 @@ impl Pattern {
         if self.hosts.is_empty() {
             return self.rest.matches(name);
         }
-        let (host, rest) = split_at_slash(name);
+        let (host, rest) = name.split_once('/').unwrap_or_default();
         let has_other_port = self.is_https_port && split_port(host).is_some();
         !has_other_port
             && self.hosts.iter().any(|glob| glob.matches(host))
@@ -86,7 +83,7 @@ impl Names {
     pub fn of(image: &Reference<'_>) -> Self {
         let repository = image.repository();
         let official = repository
-            .strip_prefix(OFFICIAL)
+            .strip_prefix("docker.io/library/")
             .filter(|name| !name.contains('/'));
         let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
         let mut names: Vec<String> = short.into_iter().chain([repository]).collect();
@@ -110,67 +107,63 @@ impl TryFrom<String> for Pattern {
     /// The error says what is wrong with the pattern, and what to write. A pattern that no image can
     /// match is an error, because its author might not notice that it has no effect.
     fn try_from(written: String) -> Result<Self, String> {
-        let pattern = Self::read(written);
-        let written = pattern.as_str();
-        let registry = [written, "/*"].concat();
-        if is_registry_alone(written) && Self::try_from(registry.clone()).is_ok() {
+        let registry = [&written, "/*"].concat();
+        if is_registry_alone(&written) && Self::try_from(registry.clone()).is_ok() {
             return Err(format!(
                 "{written} names a registry and no image: write {registry}"
             ));
         }
-        match pattern.problem() {
-            Some(problem) => Err(format!(
-                "{written} matches no image, because {problem}: write registry/repository or \
-                 registry/repository:tag, with wildcards (patterns are globs, one an entry)"
-            )),
-            None => Ok(pattern),
-        }
+        let pattern = Self::read(written);
+        pattern.check().map_err(|problem| {
+            format!(
+                "{} matches no image, because {problem}: write registry/repository or \
+                 registry/repository:tag, with wildcards (patterns are globs, one an entry)",
+                pattern.written
+            )
+        })?;
+        Ok(pattern)
     }
 }
 
 impl Pattern {
     fn read(written: String) -> Self {
-        let (host, rest) = split_at_slash(&written);
-        let has_host_globs = !rest.is_empty() && has_wildcard(host) && host.contains(['.', ':']);
-        if !has_host_globs {
-            let rest = WildMatch::new(&completed(&written));
+        let is_glob = |host: &str| has_wildcard(host) && host.contains(['.', ':']);
+        let parts = written.split_once('/').filter(|(host, _)| is_glob(host));
+        let Some((host, rest)) = parts else {
             return Self {
                 hosts: Vec::new(),
                 is_https_port: false,
-                rest,
+                rest: WildMatch::new(&completed(&written)),
                 written,
             };
-        }
+        };
         // No legal host has upper case beside a wildcard, so only the port changes.
         let form = comparable(host);
-        let is_https_port = split_port(host).is_some() && split_port(&form).is_none();
-        let forms = [Some(&*form), form.strip_suffix(":*")]
-            .into_iter()
-            .flatten();
-        let hosts = forms.map(WildMatch::new).collect();
+        let forms = [Some(&*form), form.strip_suffix(":*")];
         Self {
-            hosts,
-            is_https_port,
+            hosts: forms.into_iter().flatten().map(WildMatch::new).collect(),
+            is_https_port: split_port(host).is_some() && split_port(&form).is_none(),
             rest: WildMatch::new(rest),
             written,
         }
     }
 
-    /// Why no image matches, as a clause.
-    fn problem(&self) -> Option<&'static str> {
+    /// Checks that an image can match.
+    ///
+    /// # Errors
+    /// Why none does, as a clause.
+    fn check(&self) -> Result<(), &'static str> {
         if self.written.contains('@') {
-            return Some("a digest doesn't count");
+            return Err("a digest doesn't count");
         }
         let sample = sample(&self.written);
-        let image = match Reference::parse(&sample) {
-            Ok(image) => image,
-            Err(invalid) => return Some(invalid.problem()),
-        };
-        let (host, rest) = split_at_slash(&self.written);
-        let has_upper_case = host.bytes().any(|byte| byte.is_ascii_uppercase());
-        let is_wrong_host = !rest.is_empty() && has_wildcard(host) && has_upper_case;
-        (is_wrong_host || !self.matches(&Names::of(&image)))
-            .then_some("beside a wildcard its host has upper case, or a port that begins with 0")
+        let image = Reference::parse(&sample).map_err(|invalid| invalid.problem)?;
+        let host = self.written.split_once('/').map_or("", |(host, _)| host);
+        let is_lower_case = !host.contains(|c: char| c.is_ascii_uppercase());
+        if (is_lower_case || !has_wildcard(host)) && self.matches(&Names::of(&image)) {
+            return Ok(());
+        }
+        Err("beside a wildcard its host has upper case, or a port that begins with 0")
     }
 }
 
@@ -221,13 +214,6 @@ fn regex() -> String {
     let tag = "[A-Za-z0-9_*?][A-Za-z0-9_.*?-]{0,127}";
     let end_and_tag = format!("([a-z0-9?]+{separator})*[a-z0-9?]*[*][A-Za-z0-9_.*?-]{{0,127}}");
     format!("^(({host}|{host_glob})/)?({part}/)*({part}(:{tag})?|{end_and_tag})$")
-}
-
-/// The text before the first slash, and the rest with this slash.
-fn split_at_slash(text: &str) -> (&str, &str) {
-    text.find('/')
-        .and_then(|at| text.split_at_checked(at))
-        .unwrap_or((text, ""))
 }
 
 fn has_wildcard(text: &str) -> bool {

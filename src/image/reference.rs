@@ -2,10 +2,8 @@
 
 use oci_spec::image::{Digest, DigestAlgorithm};
 
-use super::registry_host::{DOCKER_HUB, comparable, is_host, split_registry};
+use super::host::{DOCKER_HUB, comparable, is_host, split_registry};
 
-/// The namespace of a Docker Hub repository whose reference has no namespace.
-const OFFICIAL_NAMESPACE: &str = "library/";
 /// The largest length of a repository's path, in bytes: `RepositoryNameTotalLengthMax`.
 const PATH_MAX: usize = 255;
 /// The largest length of a tag, in bytes.
@@ -20,128 +18,63 @@ const TAG_MAX: usize = 128;
 /// # Examples
 ///
 /// ```
-/// use consistent_pull_policy::image::{Invalid, Reference};
+/// use consistent_pull_policy::image::Reference;
 ///
-/// let image = Reference::parse("nginx:1.25")?;
+/// let image = Reference::parse("nginx:1.25").expect("a valid reference");
 /// assert_eq!(image.repository(), "docker.io/library/nginx");
 /// assert_eq!(image.tag(), Some("1.25"));
-/// assert_eq!(Reference::parse("NGINX"), Err(Invalid::UpperCase));
-/// # Ok::<(), Invalid>(())
+/// assert!(Reference::parse("NGINX").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
+    text: &'a str,
     registry: &'a str,
-    /// Whether `path` leaves out Docker Hub's namespace `library/`.
+    /// Whether `path` lacks Docker Hub's namespace `library/`.
     is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
     digest: Option<&'a str>,
-    is_image_id: bool,
 }
 
 /// Why a text is no image reference. The kubelet reports `InvalidImageName` for such a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invalid {
-    /// The text is empty, or only white space.
-    Empty,
-    /// The text has white space.
-    Space,
-    /// The text has `://`, the mark of a URL scheme.
-    Scheme,
-    /// The text has a placeholder that was not replaced, such as `$TAG`, `{{image}}`, `<repository>`
-    /// or Helm's `<no value>`.
-    Placeholder,
-    /// The text is the 64 hexadecimal digits of an image ID.
-    BareImageId,
-    /// The registry is not `host[:port]`.
-    Registry,
-    /// The registry has an underscore.
-    Underscore,
-    /// The repository has upper-case letters.
-    UpperCase,
-    /// The repository is empty, has an empty part or a forbidden character, or a separator is in a
-    /// wrong position.
-    Repository,
-    /// The path of the repository is longer than 255 bytes.
-    Long,
-    /// The tag is empty, longer than 128 bytes, or has a forbidden character.
-    Tag,
-    /// The tag begins with `-` or `.`.
-    TagStart,
-    /// A digest follows `:` in place of `@`.
-    DigestAsTag,
-    /// The digest is not `sha256:`, `sha384:` or `sha512:` and hexadecimal digits.
-    Digest,
-    /// The digest has not the right number of lower-case hexadecimal digits.
-    BrokenDigest,
+pub struct Invalid {
+    /// What is wrong, as a clause that follows the image in a sentence.
+    pub problem: &'static str,
+    /// What to write.
+    pub help: &'static str,
 }
 
 impl Invalid {
-    /// What is wrong, as a clause that follows the image in a sentence.
-    pub const fn problem(self) -> &'static str {
-        match self {
-            Self::Empty => "it is empty",
-            Self::Space => "it has white space",
-            Self::Scheme => "a reference has no URL scheme",
-            Self::Placeholder => "a placeholder in it was not replaced",
-            Self::BareImageId => "it is a digest or an image ID without a name",
-            Self::Registry => "its registry is not host[:port]",
-            Self::Underscore => "its registry has an underscore, which no host name may have",
-            Self::UpperCase => "its repository has upper-case letters",
-            Self::Repository => {
-                "its repository is not lower-case letters and digits parted by . _ - or /"
-            }
-            Self::Long => "its repository is longer than 255 characters",
-            Self::Tag => "its tag is not 1 to 128 letters, digits, _ . or -",
-            Self::TagStart => "its tag begins with - or .",
-            Self::DigestAsTag => "a digest has @ before it",
-            Self::Digest => "its digest is not sha256:, sha384: or sha512: and its hex digits",
-            Self::BrokenDigest => "its digest is not whole, or not in lower case",
-        }
+    /// The text is empty, or only white space.
+    pub const EMPTY: Self = Self::new("it is empty");
+
+    const fn new(problem: &'static str) -> Self {
+        let help = "write registry/repository:tag";
+        Self { problem, help }
     }
 
-    /// What to write.
-    pub const fn help(self) -> &'static str {
-        match self {
-            Self::BareImageId | Self::DigestAsTag => "write registry/repository@sha256:digest",
-            Self::BrokenDigest => "write the digest as its registry names it",
-            _ => "write registry/repository:tag",
-        }
+    const fn without_name(problem: &'static str) -> Self {
+        let help = "write registry/repository@sha256:digest";
+        Self { problem, help }
     }
 
-    /// The mistake that a person probably made. `self` is the problem at which the parser stopped.
-    /// That problem is often only a consequence of the mistake.
-    fn most_telling(self, text: &str) -> Self {
-        let lower = text.to_ascii_lowercase();
-        let has_algorithm_after = |mark: &str| {
-            let mut algorithms = ["sha256:", "sha384:", "sha512:"].into_iter();
-            algorithms.any(|algorithm| lower.contains(&[mark, algorithm].concat()))
-        };
+    /// A mistake of the whole text. Where the parser stops is only a consequence of it.
+    fn whole(text: &str) -> Option<Self> {
         if text.trim().is_empty() {
-            return Self::Empty;
+            return Some(Self::EMPTY);
         }
-        if text.contains(['$', '{', '}', '<', '>']) {
-            return Self::Placeholder;
-        }
-        if text.chars().any(char::is_whitespace) {
-            return Self::Space;
-        }
-        if text.contains("://") {
-            return Self::Scheme;
-        }
-        match self {
-            Self::Registry
-                if text
-                    .split('/')
-                    .next()
-                    .is_some_and(|host| host.contains('_')) =>
-            {
-                Self::Underscore
-            }
-            Self::Tag if has_algorithm_after(":") => Self::DigestAsTag,
-            Self::Digest if has_algorithm_after("@") => Self::BrokenDigest,
-            other => other,
-        }
+        // A placeholder is for example `$TAG`, `{{image}}`, `<repository>` or Helm's `<no value>`.
+        let problem = if text.contains(['$', '{', '}', '<', '>']) {
+            "a placeholder in it was not replaced"
+        } else if text.contains(char::is_whitespace) {
+            "it has white space"
+        } else if text.contains("://") {
+            "a reference has no URL scheme"
+        } else {
+            return None;
+        };
+        Some(Self::new(problem))
     }
 }
 
@@ -149,45 +82,60 @@ impl<'a> Reference<'a> {
     /// Parses a reference.
     ///
     /// # Errors
-    /// The text is no image reference.
+    /// The text is no image reference. The error is the mistake that a person probably made.
     pub fn parse(text: &'a str) -> Result<Self, Invalid> {
-        Self::parse_parts(text).map_err(|invalid| invalid.most_telling(text))
+        Self::parse_parts(text).map_err(|invalid| Invalid::whole(text).unwrap_or(invalid))
     }
 
     fn parse_parts(text: &'a str) -> Result<Self, Invalid> {
         if text.len() == 64 && text.bytes().all(is_lower_hex) {
-            return Err(Invalid::BareImageId);
+            let problem = "it is a digest or an image ID without a name";
+            return Err(Invalid::without_name(problem));
         }
         let (registry, rest) = split_registry(text);
-        let has_host = registry == DOCKER_HUB || is_host(registry);
-        if !has_host && !is_path_component(registry) {
-            return Err(Invalid::Registry);
-        }
         let (name, digest) = split_optional(rest, '@');
         let (path, tag) = split_optional(name, ':');
-        let is_official = registry == DOCKER_HUB && !path.contains('/');
-        // By the grammar, a first part such as `a.b_c` is no host. It is the first component of the
-        // path, so its length counts, with its slash.
-        let before_path = match (has_host, is_official) {
-            (true, true) => OFFICIAL_NAMESPACE.len(),
-            (true, false) => 0,
-            (false, _) => registry.len().saturating_add(1),
-        };
-        check_path(path, before_path)?;
-        tag.map_or(Ok(()), check_tag)?;
-        if !digest.is_none_or(is_digest) {
-            return Err(Invalid::Digest);
-        }
-        let id = text.strip_prefix("sha256:");
-        let is_image_id = id.is_some_and(|id| id.bytes().all(is_lower_hex));
-        Ok(Self {
+        let image = Self {
+            text,
             registry,
-            is_official,
+            is_official: registry == DOCKER_HUB && !path.contains('/'),
             path,
             tag,
             digest,
-            is_image_id,
-        })
+        };
+        image.check_name()?;
+        tag.map_or(Ok(()), |tag| check_tag(tag, text))?;
+        digest.map_or(Ok(()), |digest| check_digest(digest, text))?;
+        Ok(image)
+    }
+
+    /// Checks the registry and the repository.
+    fn check_name(&self) -> Result<(), Invalid> {
+        let has_host = self.registry == DOCKER_HUB || is_host(self.registry);
+        // By the grammar, a first part such as `a.b_c` is no host, but a part of the path.
+        let before_path = if has_host {
+            self.namespace().len()
+        } else {
+            self.registry.len().saturating_add(1)
+        };
+        let problem = if !has_host && !is_path_component(self.registry) {
+            if self.registry.contains('_') {
+                "its registry has an underscore, which no host name may have"
+            } else {
+                "its registry is not host[:port]"
+            }
+        } else if !self.path.split('/').all(is_path_component) {
+            if self.path.contains(|c: char| c.is_ascii_uppercase()) {
+                "its repository has upper-case letters"
+            } else {
+                "its repository is not lower-case letters and digits parted by . _ - or /"
+            }
+        } else if before_path.saturating_add(self.path.len()) > PATH_MAX {
+            "its repository is longer than 255 characters"
+        } else {
+            return Ok(());
+        };
+        Err(Invalid::new(problem))
     }
 
     /// The tag, if one is written.
@@ -209,8 +157,9 @@ impl<'a> Reference<'a> {
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
     /// repository of Docker Hub with a tag. containerd serves the node's image of this ID, and
     /// no registry has such an image.
-    pub const fn is_image_id(&self) -> bool {
-        self.is_image_id
+    pub fn is_image_id(&self) -> bool {
+        let id = self.text.strip_prefix("sha256:");
+        id.is_some_and(|id| id.bytes().all(is_lower_hex))
     }
 
     /// The host of the registry, in the form in which hosts are compared.
@@ -221,7 +170,7 @@ impl<'a> Reference<'a> {
     /// Whether a node and the policy server read the host in different ways. For a node, upper case
     /// makes the first part a host, and `oci-spec` takes such a part for a part of a Docker Hub
     /// repository.
-    pub(crate) fn has_ambiguous_host(&self) -> bool {
+    pub fn has_ambiguous_host(&self) -> bool {
         !self.registry.contains(['.', ':']) && self.registry != "localhost"
     }
 
@@ -232,12 +181,11 @@ impl<'a> Reference<'a> {
     }
 
     fn repository_at(&self, host: &str) -> String {
-        let namespace = if self.is_official {
-            OFFICIAL_NAMESPACE
-        } else {
-            ""
-        };
-        [host, "/", namespace, self.path].concat()
+        [host, "/", self.namespace(), self.path].concat()
+    }
+
+    fn namespace(&self) -> &'static str {
+        if self.is_official { "library/" } else { "" }
     }
 
     /// A name that all spellings of this image share: the normalised repository, and the digest or
@@ -269,11 +217,6 @@ fn split_optional(text: &str, at: char) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a text is a repository path: path components with `/` between them.
-fn is_path(text: &str) -> bool {
-    text.split('/').all(is_path_component)
-}
-
 /// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
 /// `_`, `__` or any number of `-`.
 fn is_path_component(text: &str) -> bool {
@@ -283,31 +226,44 @@ fn is_path_component(text: &str) -> bool {
     text.starts_with(is_word) && text.ends_with(is_word) && text.split(is_word).all(is_separator)
 }
 
-/// Checks a path behind a namespace of this length.
-fn check_path(text: &str, before: usize) -> Result<(), Invalid> {
-    if is_path(text) {
-        let is_long = text.len().saturating_add(before) > PATH_MAX;
-        return if is_long { Err(Invalid::Long) } else { Ok(()) };
+fn check_tag(tag: &str, text: &str) -> Result<(), Invalid> {
+    let is_of_tag = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if !(1..=TAG_MAX).contains(&tag.len()) || !tag.bytes().all(is_of_tag) {
+        return Err(if has_algorithm(text, ":") {
+            Invalid::without_name("a digest has @ before it")
+        } else {
+            Invalid::new("its tag is not 1 to 128 letters, digits, _ . or -")
+        });
     }
-    let has_upper_case = text.bytes().any(|byte| byte.is_ascii_uppercase());
-    Err(if has_upper_case {
-        Invalid::UpperCase
+    if tag.starts_with(['.', '-']) {
+        return Err(Invalid::new("its tag begins with - or ."));
+    }
+    Ok(())
+}
+
+fn check_digest(digest: &str, text: &str) -> Result<(), Invalid> {
+    if is_digest(digest) {
+        return Ok(());
+    }
+    Err(if has_algorithm(text, "@") {
+        Invalid {
+            problem: "its digest is not whole, or not in lower case",
+            help: "write the digest as its registry names it",
+        }
     } else {
-        Invalid::Repository
+        Invalid::new("its digest is not sha256:, sha384: or sha512: and its hex digits")
     })
 }
 
-fn check_tag(text: &str) -> Result<(), Invalid> {
-    let is_of_tag = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    if !(1..=TAG_MAX).contains(&text.len()) || !text.bytes().all(is_of_tag) {
-        return Err(Invalid::Tag);
-    }
-    let starts = !text.starts_with(['.', '-']);
-    starts.then_some(()).ok_or(Invalid::TagStart)
+/// Whether a text has the algorithm of a digest behind a mark.
+fn has_algorithm(text: &str, mark: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let mut algorithms = ["sha256:", "sha384:", "sha512:"].into_iter();
+    algorithms.any(|algorithm| text.contains(&[mark, algorithm].concat()))
 }
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.
-pub(crate) fn is_digest(text: &str) -> bool {
+pub fn is_digest(text: &str) -> bool {
     let known = |digest: Digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_));
     Digest::try_from(text).is_ok_and(known)
 }

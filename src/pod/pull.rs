@@ -91,7 +91,7 @@ impl<'o> Pull<'o> {
             added: None,
             name,
             written_image: "",
-            reference: Err(Invalid::Empty),
+            reference: Err(Invalid::EMPTY),
             new_image: None,
             written_policy: None,
             policy_before: policy,

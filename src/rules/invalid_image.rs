@@ -21,8 +21,8 @@ pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
             continue;
         }
         let (problem, help) = match pull.reference {
-            Err(Invalid::Empty) if pod.request.operation == Operation::Template => continue,
-            Err(invalid) => (invalid.problem(), invalid.help()),
+            Err(Invalid::EMPTY) if pod.request.operation == Operation::Template => continue,
+            Err(invalid) => (invalid.problem, invalid.help),
             Ok(_) => (
                 "it is an image ID, and images.requireAlways may name its image",
                 "write the image's name",

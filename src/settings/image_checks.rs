@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wildmatch::WildMatch;
 
 use super::value;
@@ -56,14 +56,14 @@ impl Default for ImageChecks {
 
 impl ImageChecks {
     /// Whether this is the name of an image check.
-    pub(crate) fn has_prefix(&self, name: &str) -> bool {
+    pub fn has_prefix(&self, name: &str) -> bool {
         self.name_prefixes
             .iter()
             .any(|prefix| name.starts_with(&prefix.0))
     }
 
     /// The prefix of the names of added checks.
-    pub(crate) fn first_prefix(&self) -> &str {
+    pub fn first_prefix(&self) -> &str {
         self.name_prefixes.first().map_or("", |prefix| &prefix.0)
     }
 }
@@ -105,35 +105,28 @@ impl TryFrom<String> for Prefix {
 /// one character.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
-#[serde(try_from = "String", into = "String")]
-pub struct NamePattern(WildMatch);
+#[serde(try_from = "String")]
+pub struct NamePattern(String);
 
 impl NamePattern {
     /// Whether the pattern matches the whole name of a container or image volume.
     pub fn matches(&self, name: &str) -> bool {
-        self.0.matches(name)
+        WildMatch::new(&self.0).matches(name)
     }
 }
 
 impl TryFrom<String> for NamePattern {
     type Error = String;
 
-    fn try_from(written: String) -> Result<Self, String> {
+    fn try_from(glob: String) -> Result<Self, String> {
         let is_allowed = |byte: u8| is_label_byte(byte) || matches!(byte, b'*' | b'?');
-        if written.trim_matches('-') != written || !written.bytes().all(is_allowed) {
+        if glob.trim_matches('-') != glob || !glob.bytes().all(is_allowed) {
             return Err(format!(
-                "{written} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
+                "{glob} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
             ));
         }
-        Ok(Self(WildMatch::new(&written)))
-    }
-}
-
-impl From<NamePattern> for String {
-    fn from(pattern: NamePattern) -> Self {
-        pattern.0.pattern()
+        Ok(Self(glob))
     }
 }
 
@@ -184,44 +177,25 @@ pub struct Template(
         feature = "schema",
         schemars(with = "serde_json::Map<String, serde_json::Value>")
     )]
-    pub(crate) Box<Container>,
+    pub Box<Container>,
 );
 
-/// A field that a template can't have: its path, whether it is set, and why it can't be.
-type Forbidden = (&'static str, fn(&Container) -> bool, &'static str);
-
-const FORBIDDEN: [Forbidden; 10] = [
-    ("name", |it| !it.name.is_empty(), OWN),
-    ("image", |it| it.image.is_some(), OWN),
-    ("imagePullPolicy", |it| it.image_pull_policy.is_some(), OWN),
-    ("lifecycle", |it| it.lifecycle.is_some(), NO_PROBES),
-    ("livenessProbe", |it| it.liveness_probe.is_some(), NO_PROBES),
-    (
-        "readinessProbe",
-        |it| it.readiness_probe.is_some(),
-        NO_PROBES,
-    ),
-    ("startupProbe", |it| it.startup_probe.is_some(), NO_PROBES),
-    ("restartPolicy", |it| it.restart_policy.is_some(), ENDS),
-    (
-        "restartPolicyRules",
-        |it| it.restart_policy_rules.is_some(),
-        ENDS,
-    ),
-    (
-        "resources.claims",
-        has_claims,
-        "the Pods don't have this claim",
-    ),
+/// The fields that a template can't have, with a dot before a field of a field, and why.
+const FORBIDDEN: [(&str, &str); 10] = [
+    ("name", OWN),
+    ("image", OWN),
+    ("imagePullPolicy", OWN),
+    ("lifecycle", NO_PROBES),
+    ("livenessProbe", NO_PROBES),
+    ("readinessProbe", NO_PROBES),
+    ("startupProbe", NO_PROBES),
+    ("restartPolicy", ENDS),
+    ("restartPolicyRules", ENDS),
+    ("resources.claims", "the Pods don't have this claim"),
 ];
 const OWN: &str = "every added check has its own";
 const NO_PROBES: &str = "an init container has none";
 const ENDS: &str = "a check runs once and ends";
-
-fn has_claims(container: &Container) -> bool {
-    let resources = container.resources.as_ref();
-    resources.is_some_and(|resources| resources.claims.is_some())
-}
 
 impl TryFrom<Value> for Template {
     type Error = String;
@@ -239,27 +213,27 @@ impl TryFrom<Value> for Template {
 }
 
 impl Template {
-    /// The fields of a container that a template can't have, with a dot before a field of a field.
+    /// The fields that a template can't have, with a dot before a field of a field.
     #[cfg(feature = "schema")]
     pub fn forbidden_fields() -> impl Iterator<Item = &'static str> {
-        FORBIDDEN.into_iter().map(|(field, ..)| field)
+        FORBIDDEN.into_iter().map(|(field, _)| field)
     }
 
     /// What is wrong with the template, a sentence for each problem.
-    pub(super) fn problems(&self) -> Vec<String> {
-        let container = &self.0;
-        let set = FORBIDDEN
-            .into_iter()
-            .filter(|(_, is_set, _)| is_set(container));
-        let problems =
-            set.map(|(field, _, why)| format!("imageChecks.template.{field} can't be set: {why}"));
-        let has_command = container
-            .command
-            .as_ref()
-            .is_some_and(|command| !command.is_empty());
-        let missing = "imageChecks.template.command is required: without it, a check would run the image's own program";
+    pub fn problems(&self) -> Vec<String> {
+        let (template, unset) = (json!(self.0), json!(Container::default()));
+        let is_set = |field: &str| {
+            let path = ["/", &field.replace('.', "/")].concat();
+            template.pointer(&path) != unset.pointer(&path)
+        };
+        let set = FORBIDDEN.into_iter().filter(|(field, _)| is_set(field));
+        let mut problems: Vec<_> = set
+            .map(|(field, why)| format!("imageChecks.template.{field} can't be set: {why}"))
+            .collect();
+        if self.0.command.as_ref().is_none_or(Vec::is_empty) {
+            let problem = "imageChecks.template.command is required: without it, a check would run the image's own program";
+            problems.push(problem.to_owned());
+        }
         problems
-            .chain((!has_command).then(|| missing.to_owned()))
-            .collect()
     }
 }

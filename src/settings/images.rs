@@ -1,9 +1,11 @@
-//! The settings in `images`.
+//! What the settings say about images, in `images` and in `registry`.
+
+use std::cell::LazyCell;
 
 use serde::{Deserialize, Serialize};
 
 use super::value;
-use crate::image::Pattern;
+use crate::image::{Names, Pattern, Reference};
 
 /// The pull policies that are required or forbidden for some images.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -22,4 +24,118 @@ pub struct Images {
     /// Images that are never examined and never changed.
     #[serde(deserialize_with = "value::strings")]
     pub exempt: Vec<Pattern>,
+}
+
+/// Which images this policy looks up in their registries, and what follows from the answers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Registry {
+    /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
+    /// Lookups need a longer evaluation timeout.
+    pub lookup: Lookup,
+    /// The images that are looked up. They are required for lookups: whoever creates a Pod chooses
+    /// the hosts of its images, and policy-server connects to these hosts. So name your
+    /// registries. `["*"]` stands for all images.
+    #[serde(deserialize_with = "value::strings")]
+    pub images: Vec<Pattern>,
+    /// The images that are not looked up, even if `images` matches them.
+    #[serde(deserialize_with = "value::strings")]
+    pub skip_images: Vec<Pattern>,
+    /// What happens if the tag, the digest or the repository does not exist.
+    pub on_not_found: Action,
+    /// What happens if the registry answers 401 or 403. The credentials of policy-server are not
+    /// those of the Pod.
+    pub on_denied: Action,
+    /// What happens if there is no other answer: no connection, DNS, TLS, a time-out, 5xx, 429, a
+    /// lookup that the host refuses, an image whose name can't be asked for, and an image
+    /// beyond the 20th lookup of a request.
+    pub on_unavailable: Action,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            lookup: Lookup::Off,
+            images: Vec::new(),
+            skip_images: Vec::new(),
+            on_not_found: Action::Reject,
+            on_denied: Action::Allow,
+            on_unavailable: Action::Allow,
+        }
+    }
+}
+
+/// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Lookup {
+    /// The registry is not asked.
+    #[default]
+    Off,
+    /// The registry is asked, and no digest is written into the Pod.
+    Verify,
+    /// The digest is written into the places of each image that a place pulls with `Always`. Other
+    /// images are not asked for.
+    PinAlways,
+    /// The digest is written into the Pod.
+    Pin,
+}
+
+impl Lookup {
+    /// Whether digests are written into the Pod.
+    pub const fn pins(self) -> bool {
+        matches!(self, Self::PinAlways | Self::Pin)
+    }
+}
+
+/// What happens if a lookup fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Action {
+    /// The image is a finding without a repair.
+    Reject,
+    /// The image and its pull policy don't change. There is a warning.
+    Allow,
+    /// The tag doesn't change, and `Always` becomes `IfNotPresent`, so a node can use an image that
+    /// it has. There is a warning.
+    UseCached,
+}
+
+/// What the settings say about one image: the first pattern of each list that matches it, and
+/// whether it is looked up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ForImage<'s> {
+    /// Whether a pattern of `images.exempt` matches.
+    pub is_exempt: bool,
+    /// The pattern of `images.requireAlways`.
+    pub require_always: Option<&'s Pattern>,
+    /// The pattern of `images.forbidAlways`.
+    pub forbid_always: Option<&'s Pattern>,
+    /// Whether the image is looked up.
+    pub is_looked_up: bool,
+    /// Whether it is an image ID, which may be an image that `images.requireAlways` means.
+    pub is_refused: bool,
+}
+
+impl<'s> ForImage<'s> {
+    pub fn new(images: &'s Images, registry: &'s Registry, image: &Reference<'_>) -> Self {
+        // Most installations name no images, and then the names of the image are not made.
+        let names = LazyCell::new(|| Names::of(image));
+        let first = |patterns: &'s [Pattern]| {
+            let mut patterns = patterns.iter();
+            patterns.find(|pattern| pattern.matches(&names))
+        };
+        Self {
+            is_exempt: first(&images.exempt).is_some(),
+            require_always: first(&images.require_always),
+            forbid_always: first(&images.forbid_always),
+            is_refused: image.is_image_id() && !images.require_always.is_empty(),
+            // No registry has an image ID.
+            is_looked_up: registry.lookup != Lookup::Off
+                && !image.is_image_id()
+                && first(&registry.images).is_some()
+                && first(&registry.skip_images).is_none(),
+        }
+    }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The path of the first value that can't be read, and what is allowed there.
-pub(super) fn read<T: DeserializeOwned + Default>(tree: &Value) -> Result<T, String> {
+pub fn read<T: DeserializeOwned + Default>(tree: &Value) -> Result<T, String> {
     if is_unset(tree) {
         return Ok(T::default());
     }
@@ -30,7 +30,7 @@ pub(super) fn read<T: DeserializeOwned + Default>(tree: &Value) -> Result<T, Str
 }
 
 /// Reads a list of strings. `""` counts as absent, because forms leave it behind.
-pub(super) fn strings<'de, D, T>(source: D) -> Result<Vec<T>, D::Error>
+pub fn strings<'de, D, T>(source: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: TryFrom<String, Error = String>,

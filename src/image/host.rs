@@ -1,7 +1,7 @@
 //! The hosts of registries, in the form in which this policy compares them.
 
 /// The registry of a reference that names no registry.
-pub(super) const DOCKER_HUB: &str = "docker.io";
+pub const DOCKER_HUB: &str = "docker.io";
 /// An older name of Docker Hub, which references may still use.
 const DOCKER_HUB_INDEX: &str = "index.docker.io";
 /// The host that serves the images of Docker Hub.
@@ -12,7 +12,7 @@ const HTTPS_PORT: &str = "443";
 /// Splits a reference into its registry and the rest, as `splitDockerDomain` of
 /// <https://github.com/distribution/reference> does. The text before the first slash is a registry if it looks
 /// like a host.
-pub(super) fn split_registry(text: &str) -> (&str, &str) {
+pub fn split_registry(text: &str) -> (&str, &str) {
     match text.split_once('/') {
         Some((DOCKER_HUB_INDEX, rest)) => (DOCKER_HUB, rest),
         Some((first, rest)) if looks_like_host(first) => (first, rest),
@@ -28,7 +28,7 @@ fn looks_like_host(text: &str) -> bool {
 /// The host of a registry for comparisons: lower case, a port without leading zeros, no port 443,
 /// and `docker.io` for the names of Docker Hub. Other aliases count as written. Nodes don't use
 /// this form: they use the host as it is written.
-pub(super) fn comparable(host: &str) -> String {
+pub fn comparable(host: &str) -> String {
     let host = host.to_ascii_lowercase();
     if matches!(&*host, DOCKER_HUB_INDEX | DOCKER_HUB_SERVER) {
         return DOCKER_HUB.to_owned();
@@ -44,13 +44,13 @@ pub(super) fn comparable(host: &str) -> String {
 }
 
 /// The name and the port of a host. None if it has no port.
-pub(super) fn split_port(host: &str) -> Option<(&str, &str)> {
+pub fn split_port(host: &str) -> Option<(&str, &str)> {
     host.rsplit_once(':').filter(|(_, port)| is_port(port))
 }
 
 /// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in
 /// brackets.
-pub(super) fn is_host(text: &str) -> bool {
+pub fn is_host(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         // The colons of an address in brackets begin no port.
         Some((host, port)) if !port.contains(']') => (host, Some(port)),
