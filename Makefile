@@ -140,7 +140,7 @@ cluster-tests: setup-packages setup-helm annotated-policy.wasm chart ## Test in 
 
 # The random cases have another seed in each run. The output says how to continue the run. On two idle cores, the small Pods
 # take half an hour, and the random cases an hour. EVERY=7 tries every seventh small Pod. They run on the crate, which is
-# optimised here, because there are fifteen million Pods with settings. wasmtime is optimised for the random cases.
+# optimised here, because there are eighteen million Pods with settings. wasmtime is optimised for the random cases.
 .PHONY: soak
 soak: policy.wasm ## The promises on a million random cases in the module, and on all small Pods (an hour and a half)
 	$(CARGO) run --quiet --profile xtask --package soak --config profile.xtask.package.wasmtime.opt-level=1 \

@@ -393,6 +393,9 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     same 'more files of SHA256SUMS' "$(ls -- *.tar.gz *.tgz)" "$(sed -n 's/^.*  \(.*gz\)$/\1/p' SHA256SUMS | sort)"
     same "notices, $tag" "$(in_copy git show "$tag:NOTICES.txt")" "$(<NOTICES.txt)"
   done
+  # The notes have the changelog's own section, and no other one.
+  grep --quiet '^- Something' .notes
+  same 'notes with the first section' v0.1.0/.notes "$(cd .. && grep --files-with-matches '^- Everything' v0.[12].0/.notes)"
   [[ $(<"$WEB/pages/index.html") == v0.2.0 ]]
 }
 

@@ -68,6 +68,10 @@ pub fn first_pod(workload: &Value) -> Option<Value> {
         },
         "spec": pod_spec(workload)?,
     });
+    // Without annotations in the template, the Pod has none.
+    if let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|_, value| !value.is_null());
+    }
     let of_pod = pod.pointer_mut("/metadata/labels");
     if let Some(of_pod) = of_pod.and_then(Value::as_object_mut) {
         of_pod.extend(

@@ -24,7 +24,7 @@ fn try_pods(family: Family, first: usize, every: usize, counts: &Counts) {
     let mut choices = Choices::default();
     for number in 0.. {
         let pod = small_pod(family, &mut |count| choices.choose(count));
-        if number % every == first {
+        if number % every == first && family.has(&pod) {
             for settings in settings(&pod) {
                 let case = case(&pod, &settings);
                 let problems = match broken_starts(&Native, &case) {

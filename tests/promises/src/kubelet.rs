@@ -52,7 +52,7 @@ pub(crate) fn of(pod: &Pod, images: &mut Images) -> Kubelet {
     Kubelet::new(&places, images)
 }
 
-/// The worlds in which these images are: all of them for up to three images, and some hundred for
+/// The worlds in which these images are: all of them for up to three images, and two hundred for
 /// more.
 pub(crate) fn worlds(images: usize) -> Vec<World> {
     let everywhere = at(OnNode::Current, true);
@@ -63,7 +63,7 @@ pub(crate) fn worlds(images: usize) -> Vec<World> {
             _ => everywhere,
         };
         let mut worlds = vec![vec![everywhere; images]];
-        worlds.resize_with(400, || (0..images).map(&mut image).collect());
+        worlds.resize_with(200, || (0..images).map(&mut image).collect());
         return worlds;
     }
     let mut worlds = vec![Vec::new()];

@@ -113,6 +113,18 @@ impl Choices {
     }
 }
 
+fn is_exempt(image: &str) -> bool {
+    image.starts_with("exempt/")
+}
+
+impl Family {
+    /// Whether a Pod is in this family, and not in one with fewer images.
+    #[must_use]
+    pub fn has(self, pod: &Value) -> bool {
+        self.images.len() == 2 || pod.to_string().contains("exempt/")
+    }
+}
+
 /// A Pod of a family, as `choose` chooses it: `choose(3)` has to be 0, 1 or 2.
 pub fn small_pod(family: Family, choose: &mut dyn FnMut(usize) -> usize) -> Value {
     let images = family.images;
@@ -128,8 +140,8 @@ pub fn small_pod(family: Family, choose: &mut dyn FnMut(usize) -> usize) -> Valu
     let mut lists = [Vec::new(), Vec::new()];
     let mut is_work = false;
     for index in 0..choose(family.inits + 1) {
-        let kind = choose(3);
-        let mut container = container(images[choose(images.len())], choose(3));
+        let (kind, image) = (choose(3), images[choose(images.len())]);
+        let mut container = container(image, choose(3));
         container["name"] = name(kind == 2, "i", index).into();
         if kind == 1 {
             container["restartPolicy"] = "Always".into();
@@ -137,22 +149,25 @@ pub fn small_pod(family: Family, choose: &mut dyn FnMut(usize) -> usize) -> Valu
             container["command"] = json!(["/check/true"]);
             container["volumeMounts"] = json!([{"name": "check", "mountPath": "/check"}]);
         }
-        is_work |= kind != 1;
+        is_work |= kind != 1 && !is_exempt(image);
         lists[0].push(container);
     }
-    // The first app container has one of `x`, and no other is before it in this order.
-    let count = images.len() * POLICIES.len();
-    let mut code = choose(images.len() / 2) * 2 * POLICIES.len() + choose(POLICIES.len());
+    // The app containers are in the order of their pull policies, and the first one has an image `x`.
+    let mut policy = 0;
     for index in 0..=choose(family.apps) {
-        code += if index > 0 { choose(count - code) } else { 0 };
-        let image = images[code / POLICIES.len()];
-        let mut container = container(image, code % POLICIES.len());
+        policy += choose(3 - policy);
+        let image = if index == 0 {
+            2 * choose(images.len() / 2)
+        } else {
+            choose(images.len())
+        };
+        let mut container = container(images[image], policy);
         container["name"] = name(false, "a", index).into();
         lists[1].push(container);
     }
     let mut volumes = vec![json!({"name": "check", "emptyDir": {}})];
     let mounting = lists[0].len() + lists[1].len();
-    let (count, mut code) = ((2 * count) << mounting, 0);
+    let (count, mut code) = ((2 * images.len() * 3) << mounting, 0);
     for index in 0..choose(family.volumes + 1) {
         code += choose(count - code);
         let (mounts, kind) = (code % (1 << mounting), code >> mounting);
@@ -163,11 +178,8 @@ pub fn small_pod(family: Family, choose: &mut dyn FnMut(usize) -> usize) -> Valu
             list_mut(container, "volumeMounts")
                 .push(json!({"name": name, "mountPath": format!("/{name}")}));
         }
-        is_work |= is_check;
-        let (image, policy) = (
-            images[kind / POLICIES.len()],
-            POLICIES[kind % POLICIES.len()],
-        );
+        let (image, policy) = (images[kind / 3], POLICIES[kind % 3]);
+        is_work |= is_check && !is_exempt(image);
         volumes.push(json!({"name": name, "image": {"reference": image, "pullPolicy": policy}}));
     }
     let always_restarts = !is_work && choose(2) == 1;
