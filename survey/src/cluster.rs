@@ -55,19 +55,18 @@ struct Object {
 type Labels = BTreeSet<(String, String)>;
 
 /// Names an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Id {
-    kind: String,
-    namespace: String,
-    name: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Id {
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    /// Of several objects, the start of their names, with a `*`.
+    pub(crate) name: String,
 }
 
 /// The objects of one controller.
 #[derive(Debug, Default)]
 pub(crate) struct Workload {
-    pub(crate) kind: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
+    pub(crate) id: Id,
     /// The number of its Pods; without Pods, of its objects.
     pub(crate) number: usize,
     /// Its Pods, as the cluster has them, by their shapes. Without Pods, the one that its controller
@@ -176,11 +175,8 @@ impl Cluster {
             "/nodeSelector/beta.kubernetes.io~1os",
         ];
         let of_pod = of_pod.map(|path| spec.pointer(path));
-        let volumes = list(spec, "/volumes").iter();
-        let volumes = volumes.map(|volume| text(volume, "/name"));
-        let volumes: Vec<&str> = volumes
-            .filter(|name| self.compared.contains(*name))
-            .collect();
+        let volumes = list(spec, "/volumes").iter().map(|it| text(it, "/name"));
+        let volumes: Vec<&str> = volumes.filter(|it| self.compared.contains(*it)).collect();
         let entries = entries(object);
         let is_kept = |name: &&String| {
             let is_volume = |entry: &Entry| entry.list == "volumes" && entry.name == **name;
@@ -315,12 +311,11 @@ impl Workload {
         } else if let Some(made) = self.made.take() {
             self.pods.insert("".into(), Variant::new(&Rc::new(made)));
         }
-        Self {
+        self.id = Id {
             name: common_name(&self.names),
-            kind: id.kind,
-            namespace: id.namespace,
-            ..self
-        }
+            ..id
+        };
+        self
     }
 
     /// What can tell this workload from others, the best first.
@@ -402,25 +397,22 @@ fn common_name(names: &BTreeSet<String>) -> String {
 /// Workloads of one name get the first of these that no other of them has: a label, an image, a
 /// container.
 fn tell_apart(workloads: &mut [Workload]) {
-    let name_of = |workload: &Workload| {
-        [&workload.kind, &workload.namespace, &workload.name].map(Clone::clone)
-    };
     // How many workloads of a name have a trait. They all have the empty one.
-    let mut counts: HashMap<([String; 3], String), usize> = HashMap::new();
+    let mut counts: HashMap<(Id, String), usize> = HashMap::new();
     for workload in workloads.iter() {
         let traits: BTreeSet<String> = workload.traits().into_iter().collect();
         for one in traits.into_iter().chain([String::new()]) {
-            let count = counts.entry((name_of(workload), one)).or_default();
+            let count = counts.entry((workload.id.clone(), one)).or_default();
             *count = count.saturating_add(1);
         }
     }
     for (number, workload) in (1..).zip(workloads) {
-        let name = name_of(workload);
-        let is_shared = |one: &String| counts.get(&(name.clone(), one.clone())) > Some(&1);
+        let id = workload.id.clone();
+        let is_shared = |one: &String| counts.get(&(id.clone(), one.clone())) > Some(&1);
         if is_shared(&String::new()) {
             let own = workload.traits().into_iter().find(|one| !is_shared(one));
             let own = own.unwrap_or_else(|| number.to_string());
-            workload.name = format!("{} ({own})", workload.name);
+            workload.id.name = format!("{} ({own})", id.name);
         }
     }
 }

@@ -207,13 +207,12 @@ pub(crate) fn set_defaults(object: &mut Value, default: &mut dyn FnMut(&str) -> 
     for (name, image, pull_policy) in LISTS {
         let entries = spec.get_mut(name).and_then(Value::as_array_mut);
         for entry in entries.into_iter().flatten() {
-            let default = default(text(entry, image));
-            let (holder, key) = pull_policy.rsplit_once('/').unwrap_or_default();
-            let holder = entry.pointer_mut(holder).and_then(Value::as_object_mut);
-            if let Some(holder) = holder {
-                let policy = holder.entry(key).or_insert(Value::Null);
-                if policy.is_null() || policy == "" {
-                    *policy = default.into();
+            if text(entry, pull_policy).is_empty() {
+                let default = default(text(entry, image));
+                let (holder, key) = pull_policy.rsplit_once('/').unwrap_or_default();
+                let holder = entry.pointer_mut(holder).and_then(Value::as_object_mut);
+                if let Some(holder) = holder {
+                    holder.insert(key.to_owned(), default.into());
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::incident::{Incident, Moment, Registries};
@@ -30,12 +31,25 @@ pub fn answer_during(
     incident: Option<Incident>,
     policy: &mut dyn Policy,
 ) -> Result<Value, String> {
-    let payload = json!({"request": request, "settings": settings});
+    let (request, settings) = (request.to_string(), settings.to_string());
+    ask(&request, &settings, incident, policy, &mut Vec::new())
+}
+
+/// The answer to a request. `asked` gets the images that were looked up.
+fn ask<T: DeserializeOwned>(
+    request: &str,
+    settings: &str,
+    incident: Option<Incident>,
+    policy: &mut dyn Policy,
+    asked: &mut Vec<String>,
+) -> Result<T, String> {
+    let payload = [r#"{"request":"#, request, r#","settings":"#, settings, "}"].concat();
     let mut registries = Registries {
         incident,
         asked: Vec::new(),
     };
-    let answer = policy.validate(&payload.to_string(), &mut registries)?;
+    let answer = policy.validate(&payload, &mut registries)?;
+    *asked = registries.asked;
     serde_json::from_slice(&answer).map_err(|error| error.to_string())
 }
 
@@ -74,14 +88,8 @@ impl Admission {
         incident: Option<&Incident>,
         policy: &mut dyn Policy,
     ) -> Self {
-        let payload = [r#"{"request":"#, request, r#","settings":"#, settings, "}"].concat();
-        let mut registries = Registries {
-            incident: incident.cloned(),
-            asked: Vec::new(),
-        };
-        let answer = policy.validate(&payload, &mut registries);
-        let answer = answer
-            .and_then(|answer| serde_json::from_slice(&answer).map_err(|error| error.to_string()));
+        let mut asked = Vec::new();
+        let answer = ask(request, settings, incident.cloned(), policy, &mut asked);
         let answer = answer.unwrap_or_else(|error| Answer {
             message: Some(format!("this policy failed: {error}")),
             ..Answer::default()
@@ -116,7 +124,7 @@ impl Admission {
             outcome,
             reasons,
             repaired,
-            asked: registries.asked,
+            asked,
         }
     }
 

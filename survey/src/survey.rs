@@ -33,10 +33,8 @@ pub struct Survey {
     pub(crate) pairs: Pairs,
     pub(crate) cluster: Cluster,
     pub(crate) question: Question,
-    workloads: Vec<Workload>,
+    workloads: Vec<Rc<Workload>>,
     rows: Vec<Row>,
-    /// The settings of each preset's policy under the present choice, as text.
-    settings: Vec<String>,
     reader: Reader,
     names: Names,
 }
@@ -147,19 +145,16 @@ impl Survey {
             }
         }
         let compared = presets.iter().flat_map(|preset| preset.policy.compared());
-        let mut survey = Self {
+        Ok(Self {
             cluster: Cluster::new(compared.map(str::to_owned).collect()),
             presets,
             pairs,
             question: Question::default(),
             workloads: Vec::new(),
             rows: Vec::new(),
-            settings: Vec::new(),
             reader: Reader::default(),
             names: Names::default(),
-        };
-        survey.ask(Question::default());
-        Ok(survey)
+        })
     }
 
     /// Reads a piece of the input, of any length.
@@ -182,7 +177,7 @@ impl Survey {
     /// The input is no output of kubectl, or its end is missing. The sentence says what to do.
     pub fn finish(&mut self) -> Result<(), String> {
         self.end_file()?;
-        self.workloads = self.cluster.workloads();
+        self.workloads = self.cluster.workloads().into_iter().map(Rc::new).collect();
         if self.workloads.is_empty() {
             return Err(without_objects());
         }
@@ -191,9 +186,6 @@ impl Survey {
 
     /// Asks a new question. The rows are worked out again.
     pub fn ask(&mut self, question: Question) {
-        let presets = self.presets.iter();
-        let settings = presets.map(|preset| question.choice.settings(preset).to_string());
-        self.settings = settings.collect();
         self.rows.clear();
         self.question = question;
     }
@@ -215,10 +207,8 @@ impl Survey {
 
     /// Works out the row of the next workload. False if there is none.
     pub fn work(&mut self, policy: &mut dyn Policy) -> bool {
-        let workloads = std::mem::take(&mut self.workloads);
-        let workload = workloads.get(self.rows.len());
-        let row = workload.map(|workload| self.row(workload, policy));
-        self.workloads = workloads;
+        let workload = self.workloads.get(self.rows.len()).map(Rc::clone);
+        let row = workload.map(|workload| self.row(&workload, policy));
         let is_there = row.is_some();
         self.rows.extend(row);
         is_there
@@ -227,23 +217,21 @@ impl Survey {
     fn row(&mut self, workload: &Workload, policy: &mut dyn Policy) -> Row {
         let makers = workload.makers.values();
         let makers: Vec<Sent> = makers.map(|maker| self.sent(maker, policy)).collect();
-        let pods = workload.pods.values();
-        let stored: Vec<Sent> = pods
-            .clone()
-            .map(|pod| self.sent(&pod.stored, policy))
-            .collect();
-        let written: Vec<Sent> = pods.map(|pod| self.sent(&pod.written, policy)).collect();
-        let mut images = BTreeSet::new();
-        for pod in &written {
+        let (mut stored, mut written, mut images) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for pod in workload.pods.values() {
+            stored.push(self.sent(&pod.stored, policy));
+            let pod = self.sent(&pod.written, policy);
             images.append(&mut self.images(&pod.object, policy));
+            written.push(pod);
         }
-        let mut before = Vec::new();
-        for incident in self.question.incident.each(&images) {
+        let incidents = self.question.incident.each(&images).into_iter();
+        let before = incidents.map(|incident| {
             let pods = written.iter().map(|pod| &pod.object);
             let ends = pods.map(|pod| end_of(&self.steps(pod, pod, &incident, policy)));
-            let ends = ends.collect();
-            before.push((incident, ends));
-        }
+            let ends: Vec<End> = ends.collect();
+            (incident, ends)
+        });
+        let before: Vec<_> = before.collect();
         let results = (0..self.presets.len()).map(|index| {
             let is_audit = self.presets.get(index)?.policy.is_audit;
             let pods = if is_audit { &stored } else { &written };
@@ -251,9 +239,9 @@ impl Survey {
         });
         Row {
             results: results.collect(),
-            kind: workload.kind.clone(),
-            namespace: workload.namespace.clone(),
-            name: workload.name.clone(),
+            kind: workload.id.kind.clone(),
+            namespace: workload.id.namespace.clone(),
+            name: workload.id.name.clone(),
             number: workload.number,
             nodes: self.nodes_with(workload),
             is_always: written.iter().all(|pod| is_always(&pod.object)),
@@ -306,8 +294,9 @@ impl Survey {
         if !sent().any(|sent| sent.is_selected(index)) {
             return None;
         }
-        let is_audit = self.presets.get(index)?.policy.is_audit;
-        let settings = self.settings.get(index)?.clone();
+        let preset = self.presets.get(index)?;
+        let is_audit = preset.policy.is_audit;
+        let settings = self.question.choice.settings(preset).to_string();
         let mut effect = Effect::default();
         let healthy = sent().map(|sent| {
             let admission = if sent.is_selected(index) {
@@ -346,15 +335,15 @@ impl Survey {
     /// One object of a workload: of those that a preset selects, a Pod if there is one.
     pub fn detail(&mut self, row: usize, preset: &str, policy: &mut dyn Policy) -> Option<Detail> {
         let index = self.presets.iter().position(|it| it.name == preset)?;
-        let workload = self.workloads.get(row)?;
+        let workload = Rc::clone(self.workloads.get(row)?);
         let pods = workload.pods.values().map(|pod| &pod.written);
-        let objects: Vec<_> = pods.chain(workload.makers.values()).cloned().collect();
-        let sent = objects.iter().map(|object| self.sent(object, policy));
+        let objects = pods.chain(workload.makers.values());
+        let sent = objects.map(|object| self.sent(object, policy));
         // The first one of several.
         let sent = sent.min_by_key(|sent| !sent.is_selected(index))?;
         Some(Detail {
             request: serde_json::from_str(&sent.request).ok()?,
-            settings: serde_json::from_str(self.settings.get(index)?).ok()?,
+            settings: self.question.choice.settings(self.presets.get(index)?),
         })
     }
 

@@ -1,9 +1,11 @@
 //! The answer, what a cluster can't have, and the proposal.
 
+use consistent_pull_policy_promises::policy::Native;
 use consistent_pull_policy_promises::repository::text;
 use consistent_pull_policy_survey::{Choice, Question, Report, Survey};
 use serde_json::{Value, json};
 
+use crate::objects::pod;
 use crate::{corpus, surveyed};
 
 fn node(version: &str, runtime: &str) -> String {
@@ -121,7 +123,7 @@ fn a_preset_that_the_nodes_cannot_run_is_not_proposed() {
 
 #[test]
 fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
-    let question = json!({"incident": {"what": "registries", "moment": "meanwhile"}});
+    let question = json!({"incident": {"what": "registries", "moment": "meanwhile"}, "choice": {"registries": ["docker.io"]}});
     let report = report(
         &(node("v1.36.0", "containerd://2.1.4") + &job("Always")),
         question,
@@ -140,24 +142,47 @@ fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
             .any(|line| line.name == name && line.undone == 1)
     };
     assert!(undone("air-gapped"));
+    // Only while registries are down.
+    assert!(undone("always-if-available"));
     assert_eq!(report.answer.files, [""; 0]);
 }
 
 /// An audit is never proposed, and selects nothing at admission.
 #[test]
 fn only_what_takes_effect_is_proposed() {
-    for what in ["image", "registry", "registries"] {
-        for moment in ["empty", "meanwhile", "reboot"] {
-            let incident = json!({"incident": {"what": what, "moment": moment}});
-            let report = report(&corpus(), incident);
-            let audit = report.presets.iter().find(|line| line.is_audit);
-            let audit = audit.expect("the audit");
-            assert_eq!(audit.selected, 0);
-            assert!(audit.reported > 0);
-            assert!(!report.answer.files.contains(&audit.name));
-            assert!(report.answer.files.len() <= 2);
-        }
-    }
+    let report = report(&corpus(), json!({"incident": {"what": "registries"}}));
+    let audit = report.presets.iter().find(|line| line.is_audit);
+    let audit = audit.expect("the audit");
+    assert_eq!(audit.selected, 0);
+    assert!(audit.reported > 0);
+    assert!(!report.answer.files.contains(&audit.name));
+    assert!(report.answer.files.len() <= 2);
+}
+
+/// Of two presets that can't be combined, one is proposed.
+#[test]
+fn presets_that_cannot_be_combined_are_not_proposed_together() {
+    let of_buildkite = job("IfNotPresent").replace(
+        r#""spec":{"containers""#,
+        r#""metadata":{"labels":{"buildkite.com/job-uuid":"x"}},"spec":{"containers""#,
+    );
+    let of_buildkite = of_buildkite.replace(
+        r#""name":"report""#,
+        r#""labels":{"buildkite.com/job-uuid":"x"},"name":"step""#,
+    );
+    let presets = ["jobs", "agent-stack-k8s-volumes"]
+        .map(|name| (name, text(&format!("examples/{name}.yaml"))));
+    let proposed = |pairs: &str| {
+        let files = presets.iter().map(|(name, text)| (*name, &**text));
+        let mut survey = Survey::new(files.chain([("pairs", pairs)])).expect("two presets");
+        survey.read((job("IfNotPresent") + &of_buildkite).as_bytes());
+        survey.finish().expect("two Jobs");
+        while survey.work(&mut Native) {}
+        survey.report().answer.files.len()
+    };
+    assert_eq!(proposed("{}"), 2);
+    let both = "{jobs: {agent-stack-k8s-volumes: x}, agent-stack-k8s-volumes: {jobs: x}}";
+    assert_eq!(proposed(both), 1);
 }
 
 fn asked(choice: &Value) -> Survey {
@@ -213,58 +238,34 @@ fn what_a_preset_harms_counts() {
     assert!(!report(&all).answer.files.contains(&"jobs".to_owned()));
 }
 
-/// A row counts as many Pods as it has.
+/// A row counts as many Pods as it has. A registry that a Pod may have invented is marked.
 #[test]
-fn registries_are_counted_by_pods() {
-    let pod = |name: &str, image: &str, kind: &str| {
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "ownerReferences":
-                [{"kind": kind, "name": "one", "controller": true}]},
-            "spec": {"containers": [{"name": "app", "image": image}]}})
-        .to_string()
-    };
-    let many = ["a", "b", "c"]
-        .map(|name| pod(name, "quay.io/a:1", "ReplicaSet"))
-        .concat();
-    let two = ["d", "e"]
-        .map(|name| pod(name, "ghcr.io/a:1", name))
-        .concat();
-    let report = report(&(two + &many), json!({}));
-    let lines: Vec<_> = report
-        .registries
-        .iter()
-        .map(|line| (&*line.name, line.pods))
-        .collect();
-    assert_eq!(lines, [("quay.io", 3), ("ghcr.io", 2)]);
-    assert_eq!(report.images, ["quay.io/a:1", "ghcr.io/a:1"]);
-}
-
-#[test]
-fn registries_that_a_pod_may_have_invented_are_marked() {
-    let pod = |image: &str| {
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": image.replace(['/', ':'], "-")},
-            "spec": {"containers": [{"name": "app", "image": image}]}})
-        .to_string()
-    };
-    let images = [
-        "169.254.169.254/a:1",
-        "localhost/a:1",
-        "corp.example.net:5000/a:1",
-        "corp.example.net/a:1",
-        "a:1",
+fn registries_are_counted_by_pods_and_marked() {
+    let pods = [
+        ("ReplicaSet", "quay.io/a:1"),
+        ("ReplicaSet", "quay.io/a:1"),
+        ("ReplicaSet", "quay.io/a:1"),
+        ("A", "ghcr.io/a:1"),
+        ("B", "ghcr.io/a:1"),
+        ("C", "169.254.169.254/a:1"),
+        ("D", "localhost/a:1"),
+        ("E", "corp.example.net:5000/a:1"),
     ];
-    let report = report(&images.map(pod).concat(), json!({}));
-    let doubts: Vec<_> = report
-        .registries
-        .iter()
-        .map(|line| json!([line.name, line.doubt]))
+    let pods = pods.map(|(kind, image)| pod("x", &json!({}), image, Some((kind, "one"))));
+    let report = report(&pods.concat(), json!({}));
+    let lines = report.registries.iter();
+    let lines: Vec<_> = lines
+        .map(|line| (&*line.name, line.pods, line.doubt))
         .collect();
-    for expected in [
-        json!(["169.254.169.254", "an address"]),
-        json!(["localhost", "the node itself"]),
-        json!(["corp.example.net:5000", "a port"]),
-        json!(["corp.example.net", null]),
-        json!(["docker.io", null]),
-    ] {
-        assert!(doubts.contains(&expected), "{expected} in {doubts:?}");
-    }
+    assert_eq!(
+        lines,
+        [
+            ("quay.io", 3, None),
+            ("ghcr.io", 2, None),
+            ("169.254.169.254", 1, Some("an address")),
+            ("corp.example.net:5000", 1, Some("a port")),
+            ("localhost", 1, Some("the node itself")),
+        ]
+    );
+    assert_eq!(report.images[..2], ["quay.io/a:1", "ghcr.io/a:1"]);
 }

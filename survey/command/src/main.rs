@@ -52,12 +52,8 @@ fn main() -> ExitCode {
 /// Whether something of `--fail-on` is found.
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let own = arguments.own_preset()?;
-    let files = PRESETS.iter().copied();
     let own = own.as_ref().map(|(name, text)| (&**name, &**text));
-    let files: Vec<(&str, &str)> = files
-        .filter(|(name, _)| own.is_none_or(|(own, _)| own != *name))
-        .chain(own)
-        .collect();
+    let files = PRESETS.iter().copied().chain(own);
     let mut survey = Survey::new(files)?;
     let preset = arguments.preset(&survey)?;
     survey.ask(arguments.question()?);

@@ -5,8 +5,9 @@
 
 use consistent_pull_policy::settings::{Settings, Template};
 use k8s_openapi::api::core::v1::Container;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform as _};
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 fn main() -> serde_json::Result<()> {
@@ -15,14 +16,12 @@ fn main() -> serde_json::Result<()> {
     let mut settings = schema::<Settings>();
     let mut template = schema::<Container>();
     for path in Template::forbidden_fields() {
-        let mut fields = &mut template["properties"];
-        let (parents, field) = path.rsplit_once('.').unwrap_or(("", path));
-        for parent in parents.split('.').filter(|parent| !parent.is_empty()) {
-            fields = &mut fields[parent]["properties"];
-        }
-        remove(fields, field);
+        let path = format!("/properties/{}", path.replace('.', "/properties/"));
+        let (fields, field) = path.rsplit_once('/').unwrap_or_default();
+        let fields = template.pointer_mut(fields).and_then(Value::as_object_mut);
+        let removed = fields.and_then(|fields| fields.remove(field));
+        assert!(removed.is_some(), "there is no {path}");
     }
-    remove_descriptions(&mut template);
     settings["properties"]["imageChecks"]["properties"]["template"] = template;
     make_part(&mut settings, false);
     values["properties"]["settings"] = settings;
@@ -31,32 +30,17 @@ fn main() -> serde_json::Result<()> {
 }
 
 /// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than
-/// draft 7.
+/// draft 7. Kubernetes' descriptions of a container would be most of the chart.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
-}
-
-fn remove(object: &mut Value, key: &str) {
-    object
-        .as_object_mut()
-        .and_then(|keys| keys.remove(key))
-        .unwrap_or_else(|| panic!("there is no {key}"));
-}
-
-/// Kubernetes' descriptions of a container would be most of the chart.
-fn remove_descriptions(schema: &mut Value) {
-    match schema {
-        Value::Object(keys) => {
-            keys.retain(|key, value| key != "description" || !value.is_string());
-            keys.values_mut().for_each(remove_descriptions);
-        }
-        Value::Array(list) => list.iter_mut().for_each(remove_descriptions),
-        _ => {}
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    if T::schema_name() != Settings::schema_name() {
+        let mut remove = RecursiveTransform(|schema: &mut Schema| {
+            schema.remove("description");
+        });
+        remove.transform(&mut schema);
     }
+    schema.to_value()
 }
 
 /// Makes the schema of a part from the schema of a whole. A list is written as a whole, so its
@@ -85,18 +69,14 @@ fn make_part(schema: &mut Value, in_list: bool) {
     if keys.remove("x-kubernetes-int-or-string").is_some() {
         keys.insert("type".to_owned(), json!(["string", "number"]));
     }
-    let required = if in_list {
-        keys.get("required").cloned()
-    } else {
-        keys.remove("required")
-    };
+    if !in_list {
+        keys.remove("required");
+    }
+    let required = keys.get("required").cloned().unwrap_or_default();
     let is_required = |key: &str| {
-        in_list
-            && required
-                .iter()
-                .filter_map(Value::as_array)
-                .flatten()
-                .any(|name| name == key)
+        required
+            .as_array()
+            .is_some_and(|it| it.contains(&json!(key)))
     };
     if let Some(Value::Object(properties)) = keys.get_mut("properties") {
         for (key, property) in properties {
