@@ -44,7 +44,7 @@ pub(crate) struct Session<'c> {
     /// compared.
     unreachable: BTreeSet<String>,
     /// Whether the host doesn't grant lookups.
-    is_refused: bool,
+    is_not_granted: bool,
 }
 
 impl<'c> Session<'c> {
@@ -54,7 +54,7 @@ impl<'c> Session<'c> {
             client,
             made: 0,
             unreachable: BTreeSet::new(),
-            is_refused: false,
+            is_not_granted: false,
         }
     }
 
@@ -78,7 +78,7 @@ impl<'c> Session<'c> {
         if cause != Cause::NO_NAME {
             self.made = self.made.saturating_add(1);
         }
-        self.is_refused |= cause == Cause::NOT_GRANTED;
+        self.is_not_granted |= cause == Cause::NOT_GRANTED;
         let has_failed = cause == Cause::UNAVAILABLE && status.is_some();
         if has_failed || cause == Cause::UNREACHABLE {
             self.unreachable.insert(image.registry());
@@ -90,7 +90,7 @@ impl<'c> Session<'c> {
     fn obstacle(&self, image: Reference<'_>) -> Option<Cause> {
         if image.has_ambiguous_host() {
             Some(Cause::AMBIGUOUS_HOST)
-        } else if self.is_refused {
+        } else if self.is_not_granted {
             Some(Cause::NOT_GRANTED)
         } else if self.unreachable.contains(&image.registry()) {
             Some(Cause::UNREACHABLE)

@@ -145,7 +145,8 @@ impl Kind {
 /// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A Pod is created, or an audit sends an existing Pod. Every rule runs.
+    /// A Pod is created, or an audit sends an existing Pod. Every rule runs, and no stored image
+    /// is restored.
     PodCreate,
     /// A Pod changes. Its pull policies are immutable, and its init containers may have run.
     PodUpdate,

@@ -16,8 +16,8 @@ use crate::lookup::Client;
 use crate::pod::Pod;
 use crate::request::Operation;
 
-/// Runs the rules, and returns what they did: the most important rule comes first. At UPDATE, only
-/// *stale-check* sees what the request doesn't change.
+/// Runs the rules, and returns what they did: the most important rule comes first. At the UPDATE of a
+/// Pod, only *stale-check* sees what the request doesn't change.
 pub fn run<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>> {
     // Before all others, because a container that gets its stored image back doesn't change.
     let restored = registry::restore(pod);

@@ -54,7 +54,7 @@ pub enum Mode {
     Fix,
     /// Rejects a request with a finding. No object is ever changed.
     Reject,
-    /// Accepts each request, with a warning for each finding. No object is ever changed.
+    /// Warns of findings, and rejects only what can't be read. No object is ever changed.
     Warn,
 }
 

@@ -117,7 +117,7 @@ impl<'o> Pull<'o> {
 
     /// Whether its image can't be parsed, or is an image ID that the settings refuse.
     pub fn is_invalid(&self) -> bool {
-        !self.settings.is_exempt && (self.reference.is_err() || self.settings.is_refused)
+        !self.settings.is_exempt && (self.reference.is_err() || self.settings.is_ambiguous_id)
     }
 
     /// Whether the rules after *invalid-image* examine it.

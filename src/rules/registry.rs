@@ -2,18 +2,16 @@
 //! so.
 
 mod failed;
+mod images;
 mod pin;
 
-use std::collections::BTreeMap;
-
 use self::failed::use_failure;
+use self::images::images;
 pub use self::pin::restore;
-use self::pin::{lower_digests, pin};
+use self::pin::{lower_policies, pin};
 use crate::entry::Entry;
-use crate::image::{PullPolicy, Reference};
 use crate::lookup::{Client, Session};
-use crate::pod::{List, Pod, Pull};
-use crate::request::Operation;
+use crate::pod::Pod;
 use crate::settings::Lookup;
 
 /// Looks up the images that the settings select, and does what the settings demand. Returns the
@@ -28,7 +26,7 @@ pub fn look_up<'o>(
         return Vec::new();
     }
     if lookup.pins() && pod.request.operation.is_before_start() {
-        lower_digests(pod, entries);
+        lower_policies(pod, entries);
     }
     let mut failed = Vec::new();
     let mut session = Session::new(client);
@@ -46,83 +44,4 @@ pub fn look_up<'o>(
     }
     failed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     failed.into_iter().map(|(_, entry)| entry).collect()
-}
-
-/// The id of the rule.
-const RULE: &str = "registry";
-
-/// The order in which images are looked up.
-const ORDER: [List; 4] = [
-    List::Containers,
-    List::InitContainers,
-    List::EphemeralContainers,
-    List::Volumes,
-];
-
-/// An image to look up: what all spellings of one normalised name have in common.
-struct Image<'o> {
-    /// The first of the spellings.
-    reference: Reference<'o>,
-    /// Whether a node asks its registry. No node does if every pull has `Never`.
-    is_pulled: bool,
-    /// Whether it is pulled with `Always`.
-    is_always: bool,
-    /// The positions of its pulls.
-    pulls: Vec<usize>,
-}
-
-impl Image<'_> {
-    /// Whether a Pod asks for the image, and not only its pod template.
-    fn is_of_pods(&self, lookup: Lookup) -> bool {
-        self.is_always || lookup != Lookup::PinAlways
-    }
-
-    fn add(&mut self, index: usize, pull: &Pull<'_>) {
-        // At UPDATE, a pull that this policy has pinned has `IfNotPresent` in place of `Always`.
-        let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
-        self.is_pulled |= pull.policy != PullPolicy::Never;
-        self.is_always |= pull.policy == PullPolicy::Always || was_pinned;
-        self.pulls.push(index);
-    }
-}
-
-/// The images to look up, in their order. In a pod template, those come last for which its Pods
-/// would not ask.
-fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
-    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    let mut images: Vec<Image<'o>> = Vec::new();
-    for list in ORDER {
-        for (index, pull) in pod.pulls.iter().enumerate() {
-            let Some(reference) = asked_reference(pull, lookup).filter(|_| pull.list == list)
-            else {
-                continue;
-            };
-            let number = *numbers
-                .entry(reference.normalised())
-                .or_insert(images.len());
-            if number == images.len() {
-                images.push(Image {
-                    reference,
-                    is_pulled: false,
-                    is_always: false,
-                    pulls: Vec::new(),
-                });
-            }
-            if let Some(image) = images.get_mut(number) {
-                image.add(index, pull);
-            }
-        }
-    }
-    let is_template = pod.request.operation == Operation::Template;
-    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods(lookup)));
-    images.sort_by_key(|image| !image.is_of_pods(lookup));
-    images
-}
-
-/// The reference that is asked for. `Verify` asks for digests too, because a registry may have
-/// deleted them.
-fn asked_reference<'o>(pull: &Pull<'o>, lookup: Lookup) -> Option<Reference<'o>> {
-    let reference = pull.reference.ok()?;
-    let is_pinned = lookup.pins() && reference.digest().is_some();
-    (pull.is_examined() && pull.settings.is_looked_up && !is_pinned).then_some(reference)
 }

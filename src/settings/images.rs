@@ -115,7 +115,7 @@ pub struct ForImage<'s> {
     /// Whether the image is looked up.
     pub is_looked_up: bool,
     /// Whether it is an image ID, which may be an image that `images.requireAlways` means.
-    pub is_refused: bool,
+    pub is_ambiguous_id: bool,
 }
 
 impl<'s> ForImage<'s> {
@@ -130,7 +130,7 @@ impl<'s> ForImage<'s> {
             is_exempt: first(&images.exempt).is_some(),
             require_always: first(&images.require_always),
             forbid_always: first(&images.forbid_always),
-            is_refused: image.is_image_id() && !images.require_always.is_empty(),
+            is_ambiguous_id: image.is_image_id() && !images.require_always.is_empty(),
             // No registry has an image ID.
             is_looked_up: registry.lookup != Lookup::Off
                 && !image.is_image_id()

@@ -11,10 +11,9 @@ fn main() -> io::Result<()> {
     paths.retain(|path| path.extension().is_some_and(|it| it == "yaml"));
     paths.sort_by(|one, other| one.file_stem().cmp(&other.file_stem()));
     let preset = |path: PathBuf| {
-        format!(
-            "({:?}, include_str!({path:?})),\n",
-            path.file_stem().unwrap_or_default()
-        )
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let path = path.to_string_lossy();
+        format!("({name:?}, include_str!({path:?})),\n")
     };
     let presets: String = paths.into_iter().map(preset).collect();
     let output = env::var_os("OUT_DIR").unwrap_or_default();

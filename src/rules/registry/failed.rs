@@ -1,6 +1,6 @@
 //! What *registry* does after a failed lookup, as the settings demand.
 
-use super::{Image, RULE};
+use super::images::{Image, RULE};
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent};
 use crate::lookup::{Class, Failure};

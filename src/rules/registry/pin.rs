@@ -4,7 +4,7 @@
 //! check and its containers can't get different contents. KEP-5497 discusses a pull policy with
 //! which the kubelet itself would pull only if the digest has changed.
 
-use super::RULE;
+use super::images::RULE;
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent, Never};
 use crate::image::{Reference, is_digest};
@@ -47,7 +47,7 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
-pub fn lower_digests<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn lower_policies<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     let has_digest = |image: Reference<'_>| image.digest().is_some();
     for (index, pull) in pod.examined_mut() {
         if pull.policy == Always
