@@ -159,7 +159,7 @@ impl<'o> Pull<'o> {
     /// The path of the image or of the pull policy, by its key.
     pub fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
         let entry = self.path(spec, index);
-        format!("{entry}.{}{key}", self.list.source_path())
+        [&entry, ".", self.list.source_path(), key].concat()
     }
 
     /// The name for a sentence. A name of digits only would be read as a number.
