@@ -9,7 +9,7 @@ mod verdict;
 use kubewarden_policy_sdk::response::ValidationResponse;
 
 pub use self::changes::{Edit, apply};
-use self::changes::{changes, edits, insertions};
+use self::changes::{changes, edits};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};
 use crate::entry::Entry;
@@ -33,20 +33,11 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// The rejection of a request or of settings that can't be read.
-    pub const fn unreadable(message: String) -> Self {
-        Self {
-            message,
-            code: BAD_REQUEST,
-        }
-    }
-
-    /// The rejection of an object of a wrong shape.
-    pub fn malformed(message: String, creates: bool) -> Self {
-        Self {
-            message,
-            code: code(creates, false),
-        }
+    /// The rejection of what can't be read. `creates` is whether the request creates an object; a
+    /// request that is itself unreadable does not count.
+    pub const fn new(message: String, creates: bool) -> Self {
+        let code = code(creates, false);
+        Self { message, code }
     }
 }
 
@@ -59,14 +50,19 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
-    let (settings, operation) = (pod.settings, pod.request.operation);
-    let rejects = |entry: &&Entry<'_>| verdict(entry, settings, operation).0 == Verdict::Rejects;
-    let mut rejecting = entries.iter().filter(rejects).peekable();
-    let is_rejected = rejecting.peek().is_some();
-    let is_retryable = rejecting.all(|entry| entry.is_retryable);
-    let is_pod = operation != Operation::Template;
-    let is_repaired = settings.mode == Mode::Fix && !is_rejected && is_pod;
+pub fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+    let creates = pod.request.creates;
+    let rejecting = entries
+        .iter()
+        .filter_map(|entry| match verdict(pod, entry) {
+            (Verdict::Rejects, prefix) => Some((entry, prefix)),
+            _ => None,
+        });
+    let rejecting: Vec<_> = rejecting.collect();
+    let is_rejected = !rejecting.is_empty();
+    let is_retryable = rejecting.iter().all(|(entry, _)| entry.is_retryable);
+    let is_pod = pod.request.operation != Operation::Template;
+    let is_repaired = pod.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired {
         changes(pod, entries)
     } else {
@@ -74,28 +70,20 @@ pub fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, 
     };
     let warnings = warnings(pod, entries, is_repaired);
     let audit_annotations = annotations::audit_annotations(pod, entries, &changes);
-    // At UPDATE no annotation is written, because it would be one more change of the Pod.
-    let annotations = if is_repaired && pod.request.creates {
-        annotations::pod_annotations(&changes, &warnings.unrepaired, &pod.metadata)
-    } else {
-        Vec::new()
-    };
     let response = ValidationResponse {
         accepted: !is_rejected,
-        code: is_rejected.then(|| code(pod.request.creates, is_retryable)),
-        message: is_rejected.then(|| message(pod, entries)),
+        code: is_rejected.then(|| code(creates, is_retryable)),
+        message: is_rejected.then(|| message(pod, &rejecting)),
         mutated_object: None,
-        warnings: (!warnings.lines.is_empty()).then_some(warnings.lines),
+        warnings: (!warnings.is_empty()).then_some(warnings),
         audit_annotations: (!audit_annotations.is_empty()).then_some(audit_annotations),
     };
-    let set = edits(changes, annotations);
-    let mut edits = if is_repaired {
-        // Made before the others, whose paths are those of the returned object. Called last, because it
-        // takes the added checks out of the Pod.
-        insertions(pod)
+    let edits = if is_repaired {
+        // At UPDATE no annotation is written, because it would be one more change of the Pod.
+        let annotations = creates.then(|| annotations::pod_annotations(pod, entries, &changes));
+        edits(pod, changes, annotations.unwrap_or_default())
     } else {
         Vec::new()
     };
-    edits.extend(set);
     (response, edits)
 }

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use self::pull::Pull;
+pub use self::pull::{Moment, Pull};
 pub use self::spec::{List, MOUNT_FOLDER, Spec, mount};
-pub use self::start_order::{Moment, Pulled, Start, strongest_after};
+use self::start_order::moment;
+pub use self::start_order::strongest_after;
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 use crate::request::{Metadata, Operation, Request};
 use crate::settings::Settings;
@@ -25,6 +26,8 @@ pub struct Pod<'o> {
     /// The pulls: of init containers, app containers, ephemeral containers and image volumes, in
     /// this order. The checks that a rule adds come last.
     pub pulls: Vec<Pull<'o>>,
+    /// The number of pulls that came in.
+    requested: usize,
 }
 
 /// The positions of the containers that mount each volume, by the volume's name.
@@ -46,62 +49,49 @@ impl<'o> Pod<'o> {
             _ => metadata,
         };
         let spec = Spec::read(json::required(object, "spec")?)?;
-        let lists = [List::InitContainers, List::Containers];
-        let lists = lists.map(|list| spec.entries(list).map_or(0, <[_]>::len));
-        let count = lists.into_iter().fold(0, usize::saturating_add);
+        let count = spec.count(List::InitContainers);
+        let count = count.saturating_add(spec.count(List::Containers));
         let mut pod = Self {
             request,
             metadata,
             spec,
             settings,
             pulls: Vec::with_capacity(count),
+            requested: 0,
         };
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
         for list in List::ALL {
-            let apps = match list {
-                List::Volumes => pod.apps().count(),
-                _ => 0,
-            };
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 let Some(source) = list.source(value)? else {
                     continue;
                 };
                 let mut pull = Pull::read(list, index, value, source, settings)?;
-                if list != List::Volumes {
-                    add_mounts(&pull, pod.pulls.len(), &mut mounts)?;
+                match list {
+                    List::Volumes => {
+                        pull.mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
+                    }
+                    _ => add_mounts(&pull, pod.pulls.len(), &mut mounts)?,
                 }
+                let mounting = pod.at(&pull.mounted_by).next();
+                pull.moment = moment(&pull, mounting.map(|(_, container)| container));
+                pull.is_check = pod.is_check(&pull);
                 pull.stored_image = stored.get(&(list, &*pull.name)).copied();
                 pull.is_new = is_new(request.operation, &pull);
-                pod.add_start(&mut pull, &mut mounts, apps);
                 pod.pulls.push(pull);
             }
         }
+        pod.requested = pod.pulls.len();
         Ok(pod)
     }
 
-    /// Fills in when an entry is pulled, and whether it is an image check. `apps` is the number of
-    /// app containers that are not exempt.
-    fn add_start(&self, pull: &mut Pull<'o>, mounts: &mut Mounts<'o>, apps: usize) {
-        let mut can_be_check = pull.ends();
-        pull.start = match pull.list {
-            List::InitContainers => Start::init_container(pull.index),
-            List::Containers => Start::app_container(),
-            List::EphemeralContainers => Start::default(),
-            List::Volumes => {
-                let mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
-                let containers = || self.at(&mounted_by).map(|(_, container)| container);
-                can_be_check |=
-                    containers().any(|container| container.ends() || container.is_app());
-                let on_apps = containers().filter(|container| container.is_app());
-                let is_on_every_app = on_apps.count() == apps;
-                let first = containers().next().map(|first| &first.start);
-                Start::volume(first, mounted_by.clone(), is_on_every_app)
-            }
-        };
+    /// Whether a pull is an image check.
+    fn is_check(&self, pull: &Pull<'_>) -> bool {
+        let mut mounting = self.at(&pull.mounted_by).map(|(_, container)| container);
+        let can_be_check =
+            pull.ends() || mounting.any(|container| container.ends() || container.is_app());
         let is_valid = !pull.settings.is_exempt && !pull.is_invalid();
-        pull.is_check =
-            is_valid && can_be_check && self.settings.image_checks.has_prefix(&pull.name);
+        is_valid && can_be_check && self.settings.image_checks.has_prefix(&pull.name)
     }
 
     /// Whether the rules have anything to examine.
@@ -156,10 +146,7 @@ impl<'o> Pod<'o> {
 
     /// The checks that a rule has added: entries of one list, one after another.
     pub fn added(&self) -> &[Pull<'o>] {
-        let count = self.pulls.iter().rev();
-        let count = count.take_while(|pull| pull.added.is_some()).count();
-        let from = self.pulls.len().saturating_sub(count);
-        self.pulls.get(from..).unwrap_or_default()
+        self.pulls.get(self.requested..).unwrap_or_default()
     }
 }
 

@@ -35,9 +35,9 @@ fn response(
     payload: &[u8],
     client: &mut dyn Client,
 ) -> Result<Option<ValidationResponse>, Rejection> {
-    let mut review = request::read(payload).map_err(Rejection::unreadable)?;
+    let mut review = request::read(payload).map_err(|message| Rejection::new(message, false))?;
     let settings = Settings::read(&review.settings)
-        .map_err(|error| Rejection::unreadable(format!("the settings can't be read: {error}")))?;
+        .map_err(|error| Rejection::new(format!("the settings can't be read: {error}"), false))?;
     let examined = match Request::of(&review) {
         Some(request) => examine(&request, &settings, client)?,
         None => None,
@@ -66,7 +66,7 @@ fn examine(
         return Ok(None);
     }
     let malformed = |invalid: InvalidField<'_>| {
-        Rejection::malformed(invalid.sentence(request.object), request.creates)
+        Rejection::new(invalid.sentence(request.object), request.creates)
     };
     let metadata = Metadata::read(request.object).map_err(malformed)?;
     if request.is_untouched(&metadata) {
@@ -77,7 +77,7 @@ fn examine(
         return Ok(None);
     }
     let entries = rules::run(&mut pod, client);
-    let answer = answer(&mut pod, &entries);
+    let answer = answer(&pod, &entries);
     keep((pod, entries));
     Ok(Some(answer))
 }

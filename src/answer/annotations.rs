@@ -11,6 +11,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::changes::Change;
+use super::sentences::unrepaired;
 use crate::entry::{Entry, What};
 use crate::pod::{Pod, Pull};
 use crate::request::Metadata;
@@ -106,28 +107,35 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 /// The annotations to write. None that would not change, and none for which the
 /// others leave no room.
 pub fn pod_annotations(
+    pod: &Pod<'_>,
+    entries: &[Entry<'_>],
     changes: &[Change<'_>],
-    warnings: &[String],
-    metadata: &Metadata<'_>,
 ) -> Vec<(&'static str, String)> {
+    let mut warnings = entries
+        .iter()
+        .filter_map(|entry| unrepaired(pod, entry, true))
+        .peekable();
     let mut written = Vec::new();
-    if changes.is_empty() && warnings.is_empty() {
+    if changes.is_empty() && warnings.peek().is_none() {
         return written;
     }
+    let metadata = &pod.metadata;
     let sizes = metadata
         .annotations()
         .map(|(key, value)| size(key, value.as_str()));
     let mut free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
-    let mut add = |key: &'static str, list: &dyn Fn(usize) -> Option<String>| {
+    let mut add = |key: &'static str, list: &mut dyn FnMut(usize) -> Option<String>| {
         let room = free.saturating_add(size(key, metadata.annotation(key)));
         if let Some(list) = list(room.saturating_sub(key.len()).min(LIST_MAX)) {
             free = room.saturating_sub(size(key, Some(&list)));
             written.push((key, list));
         }
     };
-    add(CHANGES_ANNOTATION, &|max| record(changes, metadata, max));
-    add(WARNINGS_ANNOTATION, &|max| {
-        with_earlier(warnings, metadata, max)
+    add(CHANGES_ANNOTATION, &mut |max| {
+        record(changes, metadata, max)
+    });
+    add(WARNINGS_ANNOTATION, &mut |max| {
+        with_earlier(&mut warnings, metadata, max)
     });
     written
 }
@@ -170,24 +178,27 @@ fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
 
 /// The earlier warnings of the Pod, followed by each of `warnings` that they lack. None if nothing
 /// is added.
-fn with_earlier(warnings: &[String], metadata: &Metadata<'_>, max: usize) -> Option<String> {
+fn with_earlier(
+    warnings: &mut dyn Iterator<Item = String>,
+    metadata: &Metadata<'_>,
+    max: usize,
+) -> Option<String> {
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
     let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
-    let warnings: Vec<String> = warnings.iter().map(to_json).collect();
-    let mut known: BTreeSet<&str> = earlier.iter().copied().collect();
-    let mut all = earlier.join(",");
+    let mut all = ["[", &earlier.join(",")].concat();
     let before = all.len();
-    for warning in warnings.iter().filter(|warning| known.insert(warning)) {
-        let size = all.len().saturating_add(warning.len());
-        if size.saturating_add("[,]".len()) > max {
+    let mut known: BTreeSet<Cow<'_, str>> = earlier.into_iter().map(Cow::from).collect();
+    for warning in warnings.map(|warning| to_json(&warning)) {
+        if known.contains(&*warning) {
+            continue;
+        }
+        if !push(&mut all, &warning, max) {
             break;
         }
-        if !all.is_empty() {
-            all.push(',');
-        }
-        all.push_str(warning);
+        known.insert(warning.into());
     }
-    (all.len() > before).then(|| ["[", &all, "]"].concat())
+    all.push(']');
+    (all.len() > before.saturating_add(1)).then_some(all)
 }
 
 /// The elements of a JSON list. None if the text is no JSON list, or if an element doesn't start
@@ -202,13 +213,30 @@ fn list(text: &str, begin: char) -> Option<Vec<&str>> {
 }
 
 /// The largest size of a list, in bytes.
-pub const LIST_MAX: usize = 16 * 1024;
+const LIST_MAX: usize = 16 * 1024;
 /// Enough for the entry that counts what doesn't fit: `{"more":18446744073709551615}` and a comma.
-const MORE_MAX: usize = 32;
+const MORE_MAX: usize = 31;
 
 /// A value as JSON. serde can write every value of this policy's answers.
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Adds an entry to a list that is not closed yet, unless the closed list would have more than `max`
+/// bytes. Returns whether it was added.
+fn push(list: &mut String, entry: &str, max: usize) -> bool {
+    let comma = if list.len() > "[".len() { "," } else { "" };
+    let parts = [&**list, comma, entry, "]"];
+    if parts
+        .iter()
+        .map(|part| part.len())
+        .fold(0, usize::saturating_add)
+        > max
+    {
+        return false;
+    }
+    list.extend([comma, entry]);
+    true
 }
 
 /// Entries as a list of at most `max` bytes. The last entry counts what doesn't fit: those of the
@@ -220,25 +248,18 @@ fn joined(
     more: u64,
     max: usize,
 ) -> Option<String> {
-    let mut list = String::from("[");
-    let mut left_out = u64::try_from(count)
-        .unwrap_or(u64::MAX)
-        .saturating_add(more);
+    let mut list = "[".to_owned();
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    let mut left_out = count.saturating_add(more);
     for entry in entries {
-        let size = list
-            .len()
-            .saturating_add(entry.len())
-            .saturating_add(MORE_MAX);
-        if size > max {
+        if !push(&mut list, &entry, max.saturating_sub(MORE_MAX)) {
             break;
         }
-        list.extend([&entry, ","]);
         left_out = left_out.saturating_sub(1);
     }
-    if left_out > 0 {
-        list.extend(["{\"more\":", &left_out.to_string(), "}"]);
-    } else if list.ends_with(',') {
-        list.pop();
+    let more = format!("{{\"more\":{left_out}}}");
+    if left_out > 0 && !push(&mut list, &more, max) {
+        return None;
     }
     list.push(']');
     (list.len() <= max).then_some(list)

@@ -86,34 +86,41 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
     pull.index.saturating_add(moved_by)
 }
 
-/// The edits of the object that these changes and annotations make. Their paths are those of the
-/// returned object.
-pub fn edits(changes: Vec<Change<'_>>, annotations: Vec<(&'static str, String)>) -> Vec<Edit> {
-    let annotations = annotations.into_iter().map(|(key, annotation)| {
+/// The edits of the object that these changes and annotations make. Those that insert checks come
+/// first, because the paths of the others are those of the returned object.
+pub fn edits(
+    pod: &Pod<'_>,
+    changes: Vec<Change<'_>>,
+    annotations: Vec<(&'static str, String)>,
+) -> Vec<Edit> {
+    let mut edits = insertions(pod);
+    let changes = changes.into_iter().filter(|change| change.to.is_string());
+    edits.extend(changes.map(|change| (change.path, None, change.to)));
+    edits.extend(annotations.into_iter().map(|(key, annotation)| {
         let path = ["metadata.annotations.", key].concat();
         (path, None, annotation.into())
-    });
-    let changes = changes.into_iter().filter(|change| change.to.is_string());
-    let changes = changes.map(|change| (change.path, None, change.to));
-    changes.chain(annotations).collect()
+    }));
+    edits
 }
 
 /// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
 /// is at `spec`.
-pub fn insertions(pod: &mut Pod<'_>) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
+fn insertions(pod: &Pod<'_>) -> Vec<Edit> {
     let added = pod.added();
     let Some(first) = added.first() else {
-        return edits;
+        return Vec::new();
     };
-    let (path, index) = (format!("spec.{}", first.list.name()), first.index);
-    for (_, container) in pod.at(&first.start.mounted_by) {
-        let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
-        let mounts = added.iter().map(|check| mount(&check.name));
-        edits.push((path, Some(usize::MAX), mounts.collect()));
-    }
-    let entries = pod.pulls.iter_mut().filter_map(|pull| pull.added.take());
-    edits.push((path, Some(index), entries.collect()));
+    let containers = pod.at(&first.mounted_by);
+    let mut edits: Vec<Edit> = containers
+        .map(|(_, container)| {
+            let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
+            let mounts = added.iter().map(|check| mount(&check.name));
+            (path, Some(usize::MAX), mounts.collect())
+        })
+        .collect();
+    let path = ["spec.", first.list.name()].concat();
+    let entries = added.iter().map(Pull::entry).collect();
+    edits.push((path, Some(first.index), entries));
     edits
 }
 

@@ -1,8 +1,9 @@
 //! What each mode and a pod template do with each kind of entry.
 
 use crate::entry::{Entry, What};
+use crate::pod::Pod;
 use crate::request::Operation;
-use crate::settings::{Mode, PodTemplates, Settings};
+use crate::settings::{Mode, PodTemplates};
 
 /// What happens with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +20,8 @@ pub enum Verdict {
 
 /// The verdict about an entry, and how its sentence begins in a pod template: with what would
 /// become of the Pods.
-pub fn verdict(
-    entry: &Entry<'_>,
-    settings: &Settings,
-    operation: Operation,
-) -> (Verdict, &'static str) {
+pub fn verdict(pod: &Pod<'_>, entry: &Entry<'_>) -> (Verdict, &'static str) {
+    let settings = pod.settings;
     let of_pods = match (settings.mode, &entry.what) {
         _ if entry.sentence.is_none() => Verdict::Silent,
         (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(_)) => Verdict::Repairs,
@@ -32,7 +30,7 @@ pub fn verdict(
         _ => Verdict::Rejects,
     };
     let prefix = match (of_pods, &entry.what) {
-        _ if operation != Operation::Template => "",
+        _ if pod.request.operation != Operation::Template => "",
         (Verdict::Rejects, _) => "its Pods would be rejected: ",
         (Verdict::Warns, What::NotFound) => "its Pods would wait: ",
         _ => "",

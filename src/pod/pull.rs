@@ -1,25 +1,40 @@
 //! A pull: an entry of a Pod spec that holds an image reference, as it came in and as it is now.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::spec::List;
-use super::start_order::Start;
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, InvalidField};
 use crate::sanitize::sanitize;
 use crate::settings::{ForImage, Settings};
 
+/// A moment of a Pod's start. A later moment is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(usize);
+
+impl Moment {
+    /// All app containers start.
+    pub const APPS: Self = Self(usize::MAX);
+
+    /// This number of init containers of the request has started.
+    pub const fn after(init_containers: usize) -> Self {
+        Self(init_containers)
+    }
+}
+
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
+#[derive(Clone)]
 pub struct Pull<'o> {
     pub list: List,
     /// The index in the list: that of the request, or of an added check in the returned object.
     pub index: usize,
     /// The entry of the request.
     pub value: &'o Value,
-    /// The entry of a check that a rule has added.
-    pub added: Option<Value>,
+    /// Of a check that a rule has added: the fields that all of these have.
+    pub added: Option<Rc<Map<String, Value>>>,
     pub name: Cow<'o, str>,
     /// The image that came in.
     pub written_image: &'o str,
@@ -29,8 +44,6 @@ pub struct Pull<'o> {
     pub new_image: Option<String>,
     /// The pull policy that came in. None if none was set.
     pub written_policy: Option<PullPolicy>,
-    /// The pull policy that came in, or else the server default.
-    pub policy_before: PullPolicy,
     /// The pull policy now.
     pub policy: PullPolicy,
     /// What the settings say about the image that came in.
@@ -39,8 +52,10 @@ pub struct Pull<'o> {
     pub is_native_sidecar: bool,
     /// Whether it is an image check.
     pub is_check: bool,
-    /// When it is pulled, and what starts after it.
-    pub start: Start,
+    /// When it is pulled. None if it is not pulled while the Pod starts.
+    pub moment: Option<Moment>,
+    /// The positions of the containers that mount the volume, in ascending order.
+    pub mounted_by: Vec<usize>,
     /// At UPDATE, the image of this container in the stored object.
     pub stored_image: Option<&'o str>,
     /// Whether the request adds it or changes its image. At CREATE, every pull is new.
@@ -67,42 +82,73 @@ impl<'o> Pull<'o> {
         };
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let reference = Reference::parse(image);
-        let written_policy = pull_policy(source, list.policy_key())?;
-        let server_default = || PullPolicy::server_default(reference.as_ref().ok());
-        let policy = written_policy.unwrap_or_else(server_default);
         let for_image = reference.map(|image| settings.for_image(&image));
-        Ok(Self {
+        let mut pull = Self {
+            name: name.into(),
             value,
             written_image: image,
             reference,
-            written_policy,
+            written_policy: pull_policy(source, list.policy_key())?,
             settings: for_image.unwrap_or_default(),
             is_native_sidecar: restart_policy == Some("Always"),
-            ..Self::new(list, index, name.into(), policy)
-        })
+            ..Self::new(list, index)
+        };
+        pull.policy = pull.policy_before();
+        Ok(pull)
     }
 
     /// A pull without an entry of the request.
-    pub fn new(list: List, index: usize, name: Cow<'o, str>, policy: PullPolicy) -> Self {
+    pub fn new(list: List, index: usize) -> Self {
         Self {
             list,
             index,
             value: &Value::Null,
             added: None,
-            name,
+            name: Cow::default(),
             written_image: "",
             reference: Err(Invalid::EMPTY),
             new_image: None,
             written_policy: None,
-            policy_before: policy,
-            policy,
+            policy: PullPolicy::IfNotPresent,
             settings: ForImage::default(),
             is_native_sidecar: false,
             is_check: false,
-            start: Start::default(),
+            moment: None,
+            mounted_by: Vec::new(),
             stored_image: None,
             is_new: true,
         }
+    }
+
+    /// A check that a rule adds: with these fields, and pulled at this moment. It has no name and
+    /// no image yet.
+    pub fn added(
+        list: List,
+        index: usize,
+        moment: Option<Moment>,
+        fields: Map<String, Value>,
+    ) -> Self {
+        Self {
+            added: Some(fields.into()),
+            is_check: true,
+            moment,
+            ..Self::new(list, index)
+        }
+    }
+
+    /// The entry of a check that a rule has added.
+    pub fn entry(&self) -> Value {
+        let mut entry = self.list.entry(&self.name, self.image(), self.policy);
+        if let (Value::Object(members), Some(fields)) = (&mut entry, &self.added) {
+            members.extend(Map::clone(fields));
+        }
+        entry
+    }
+
+    /// The pull policy that came in, or else the server default.
+    fn policy_before(&self) -> PullPolicy {
+        let server_default = || PullPolicy::server_default(self.reference.as_ref().ok());
+        self.written_policy.unwrap_or_else(server_default)
     }
 
     /// Whether it is an init container that ends before the next container starts.
@@ -175,14 +221,14 @@ impl<'o> Pull<'o> {
 
     /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
     pub fn pulls(&self, image: &str) -> String {
-        let (name, policy) = (self.label(), self.policy_before.as_str());
+        let (name, policy) = (self.label(), self.policy_before().as_str());
         format!("{name} pulls {image} with {policy}")
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
     pub fn now_pulls(&self) -> String {
         let (name, image) = (self.label(), sanitize(self.written_image));
-        let (now, before) = (self.policy.as_str(), self.policy_before.as_str());
+        let (now, before) = (self.policy.as_str(), self.policy_before().as_str());
         format!("{name} now pulls {image} with {now} instead of {before}")
     }
 

@@ -3,83 +3,28 @@
 //! Init containers start one after another, native sidecars too. Then all app containers start. A
 //! container pulls its own image and its image volumes when it starts. So a container's moment is
 //! its position, and a volume's moment is that of the first container that mounts it.
+//!
+//! After an init container starts what has a later moment. Its own volumes don't: it may pull them
+//! before its image. After a volume starts what has its moment or a later one. Where the volume's
+//! moment is that of the app containers, these are only the containers that mount it.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::slice;
 
+use super::pull::{Moment, Pull};
+use super::spec::List;
 use crate::image::PullPolicy;
 
-/// A moment of a Pod's start: the index of an init container of the request, or `APPS`. A later
-/// moment is greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(usize);
-
-impl Moment {
-    /// All app containers start.
-    pub const APPS: Self = Self(usize::MAX);
-}
-
-/// When a pull is made while a Pod starts, and what starts after it.
-#[derive(Clone, Debug, Default)]
-pub struct Start {
-    /// When the pull is made. None for an ephemeral container, and for a volume that no container
-    /// mounts.
-    pub moment: Option<Moment>,
-    /// The first moment of which everything starts after this pull. None if there is no such
-    /// moment.
-    pub followed_from: Option<Moment>,
-    /// The positions of the containers that mount the volume, in ascending order.
-    pub mounted_by: Vec<usize>,
-    /// Whether every app container that counts mounts the volume.
-    is_on_every_app: bool,
-}
-
-impl Start {
-    /// An init container. It may pull its image volumes before its own image, so nothing of its own
-    /// moment starts after the pull of its image.
-    pub fn init_container(index: usize) -> Self {
-        Self {
-            moment: Some(Moment(index)),
-            followed_from: Some(Moment(index.saturating_add(1))),
-            ..Self::default()
-        }
-    }
-
-    /// An init container that is inserted before the one with this index.
-    pub fn inserted(index: usize) -> Self {
-        Self {
-            moment: Some(Moment(index)),
-            followed_from: Some(Moment(index)),
-            ..Self::default()
-        }
-    }
-
-    pub fn app_container() -> Self {
-        Self {
-            moment: Some(Moment::APPS),
-            ..Self::default()
-        }
-    }
-
-    /// An image volume. `first` is the start of the first container that mounts it.
-    pub fn volume(first: Option<&Self>, mounted_by: Vec<usize>, is_on_every_app: bool) -> Self {
-        let moment = first.and_then(|first| first.moment);
-        Self {
-            moment,
-            followed_from: moment.filter(|moment| *moment != Moment::APPS),
-            mounted_by,
-            is_on_every_app,
-        }
-    }
-
-    /// Whether the work that begins at a moment starts after this pull. An init container's own
-    /// pull also gates the work that begins with it.
-    pub fn gates(&self, work: Moment) -> bool {
-        match self.followed_from {
-            Some(_) => self.moment <= Some(work),
-            None => self.is_on_every_app && self.moment == Some(work),
-        }
+/// When a pull is made. `mounting` is the first container that mounts it, if it is a volume. None
+/// for an ephemeral container, and for a volume that no container mounts.
+pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
+    match pull.list {
+        List::InitContainers => Some(Moment::after(pull.index.saturating_add(1))),
+        List::Containers => Some(Moment::APPS),
+        List::EphemeralContainers => None,
+        List::Volumes => mounting?.moment,
     }
 }
 
@@ -87,74 +32,75 @@ impl Start {
 /// among equals the first of the Pod.
 pub type Strongest = (PullPolicy, Reverse<usize>);
 
-/// A pull: its position in the Pod, its start and its pull policy.
-pub type Pulled<'s> = (usize, &'s Start, PullPolicy);
+/// A pull with its position in the Pod.
+type Positioned<'p, 'o> = (usize, &'p Pull<'o>);
 
-/// The strongest of `others` that starts after each of `firsts`, with the position of the latter.
-/// The lists can be very long, so no two pulls are compared with each other.
-pub fn strongest_after(firsts: &[Pulled<'_>], others: &[Pulled<'_>]) -> Vec<(usize, Strongest)> {
-    let mut found = strongest_on_apps(firsts, others);
-    // Sorted from the last moment to the first. At the same moment, `others` come first
-    // (`false < true`). So all that starts after one of `firsts` comes before it in this list.
-    let firsts = firsts
-        .iter()
-        .map(|(index, start, policy)| (start.followed_from, true, *index, *policy));
-    let others = others
-        .iter()
-        .map(|(index, start, policy)| (start.moment, false, *index, *policy));
-    let mut backwards: Vec<_> = firsts
-        .chain(others)
-        .filter(|(moment, ..)| moment.is_some())
-        .collect();
-    backwards.sort_unstable_by_key(|(moment, is_first, ..)| (Reverse(*moment), *is_first));
-    let mut strongest: Option<Strongest> = None;
-    for (_, is_first, index, policy) in backwards {
-        if is_first {
-            found.extend(strongest.map(|strongest| (index, strongest)));
-        } else {
-            strongest = strongest.max(Some((policy, Reverse(index))));
+/// The strongest of `others` that starts after each check, by the check's position. The lists can be
+/// very long, so no two pulls are compared with each other.
+pub fn strongest_after(
+    checks: &[Positioned<'_, '_>],
+    others: &[Positioned<'_, '_>],
+) -> BTreeMap<usize, Strongest> {
+    let mut found = strongest_on_apps(checks, others);
+    // The strongest at each moment, and then at each moment or later.
+    let mut from: BTreeMap<Moment, Strongest> = BTreeMap::new();
+    for (index, pull) in others {
+        if let Some(moment) = pull.moment {
+            raise(&mut from, moment, (pull.policy, Reverse(*index)));
         }
+    }
+    let mut later = (PullPolicy::Never, Reverse(usize::MAX));
+    for strongest in from.values_mut().rev() {
+        later = later.max(*strongest);
+        *strongest = later;
+    }
+    for (index, check) in checks {
+        let start = match check.moment {
+            None | Some(Moment::APPS) => continue,
+            Some(moment) if check.list == List::Volumes => Included(moment),
+            Some(moment) => Excluded(moment),
+        };
+        let strongest = from.range((start, Unbounded)).next();
+        found.extend(strongest.map(|(_, strongest)| (*index, *strongest)));
     }
     found
 }
 
-/// The same for the volumes that only app containers mount. After such a volume start the app
-/// containers that mount it, and the volumes that only such containers mount.
-fn strongest_on_apps(firsts: &[Pulled<'_>], others: &[Pulled<'_>]) -> Vec<(usize, Strongest)> {
-    let is_with_apps = |(_, start, _): &&Pulled<'_>| start.moment == Some(Moment::APPS);
-    // The volumes that each app mounts.
-    let mut on_app: BTreeMap<usize, Vec<(usize, &[usize])>> = BTreeMap::new();
-    for (index, start, _) in firsts.iter().filter(is_with_apps) {
-        for app in &start.mounted_by {
-            let volumes = on_app.entry(*app).or_default();
-            volumes.push((*index, &start.mounted_by));
+/// The same for the checks that are volumes which only app containers mount. After such a volume
+/// start the app containers that mount it, and the volumes that only such containers mount.
+fn strongest_on_apps(
+    checks: &[Positioned<'_, '_>],
+    others: &[Positioned<'_, '_>],
+) -> BTreeMap<usize, Strongest> {
+    let is_with_apps = |(_, pull): &&Positioned<'_, '_>| pull.moment == Some(Moment::APPS);
+    let mut checks_on: BTreeMap<usize, Vec<&Positioned<'_, '_>>> = BTreeMap::new();
+    for check in checks.iter().filter(is_with_apps) {
+        for app in &check.1.mounted_by {
+            checks_on.entry(*app).or_default().push(check);
         }
     }
-    // The strongest of `others`, by the app containers that it starts with. Many volumes can be on
-    // the same containers.
-    let mut by_apps: BTreeMap<Cow<'_, [usize]>, Strongest> = BTreeMap::new();
-    for (index, start, policy) in others.iter().filter(is_with_apps) {
-        let apps = if start.mounted_by.is_empty() {
-            Cow::Owned(vec![*index])
-        } else {
-            Cow::Borrowed(&*start.mounted_by)
+    // Many volumes can be on the same app containers. An app container is on itself.
+    let mut others_on: BTreeMap<&[usize], Strongest> = BTreeMap::new();
+    for (index, pull) in others.iter().filter(is_with_apps) {
+        let apps: &[usize] = match pull.list {
+            List::Volumes => &pull.mounted_by,
+            _ => slice::from_ref(index),
         };
-        raise(&mut by_apps, apps, (*policy, Reverse(*index)));
+        raise(&mut others_on, apps, (pull.policy, Reverse(*index)));
     }
-    let mut strongest: BTreeMap<usize, Strongest> = BTreeMap::new();
-    for (apps, pull) in by_apps {
-        // The volumes that all of these apps mount are among those of the app with the fewest.
-        let on_apps = apps
-            .iter()
-            .map(|app| on_app.get(app).map_or(&[][..], |volumes| volumes));
-        let fewest = on_apps.min_by_key(|volumes| volumes.len());
-        for (volume, mounted_by) in fewest.unwrap_or_default() {
-            if apps.iter().all(|app| mounted_by.binary_search(app).is_ok()) {
-                raise(&mut strongest, *volume, pull);
+    let mut found = BTreeMap::new();
+    for (apps, strongest) in others_on {
+        // A check on all of these apps is also on the one that has the fewest checks.
+        let on_apps = apps.iter().filter_map(|app| checks_on.get(app));
+        let fewest = on_apps.min_by_key(|checks| checks.len());
+        for (index, check) in fewest.into_iter().flatten() {
+            let is_on = |app| check.mounted_by.binary_search(app).is_ok();
+            if apps.iter().all(is_on) {
+                raise(&mut found, *index, strongest);
             }
         }
     }
-    strongest.into_iter().collect()
+    found
 }
 
 /// Replaces the pull of a key, if the new one is stronger.

@@ -9,14 +9,12 @@ mod init_container;
 mod needs;
 mod new_checks;
 
-use std::rc::Rc;
-
 use self::needs::{Uncovered, uncovered};
 use self::new_checks::{NotAdded, new_checks};
 use crate::entry::{Entry, Sentence, What};
-use crate::pod::{List, Pod};
+use crate::pod::{List, Pod, Pull};
 use crate::sanitize::sanitize;
-use crate::settings::{Form, OnMissing};
+use crate::settings::OnMissing;
 
 const RULE: &str = "missing-check";
 
@@ -42,23 +40,16 @@ pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Ve
     match checks {
         Ok(checks) => {
             pod.pulls.reserve_exact(checks.len());
-            for (check, one) in checks.into_iter().zip(&uncovered) {
-                let (position, name) = (pod.pulls.len(), check.name.to_string());
-                entries.extend(entry(pod, one, What::Check(position), Ok(name)));
+            for (one, check) in uncovered.iter().zip(checks) {
+                entries.extend(added(pod, one, &check));
                 if let Some(pulls) = images.get_mut(one.image) {
-                    pulls.push(position);
+                    pulls.push(pod.pulls.len());
                 }
                 pod.pulls.push(check);
             }
         }
-        Err(NotAdded { why, is_warning }) => {
-            for one in &uncovered {
-                let entry = entry(pod, one, What::NoCheck, Err(why.clone()));
-                entries.extend(entry.map(|entry| Entry {
-                    is_warning,
-                    ..entry
-                }));
-            }
+        Err(not_added) => {
+            entries.extend(uncovered.iter().map(|one| report(one, &not_added)));
         }
     }
 }
@@ -70,37 +61,49 @@ fn applies(pod: &Pod<'_>) -> bool {
     pod.has_checks() || (pod.settings.image_checks.pods_without_checks && can_be_half_done)
 }
 
-/// The entry about an image that is not covered. `repair` has the name of the added check, or says why none
-/// is added.
-fn entry<'o>(
-    pod: &Pod<'o>,
-    image: &Uncovered,
-    what: What,
-    repair: Result<String, Option<Rc<str>>>,
-) -> Option<Entry<'o>> {
+/// The change that puts the check of an image into the Pod, as its last pull.
+fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry<'o>> {
     let pull = pod.pulls.get(image.pull)?;
-    let first_mounting = pod.at(&pull.start.mounted_by).next();
-    let waiting = first_mounting.map_or(pull, |(_, container)| container);
+    let mounting = pod.at(&pull.mounted_by).next();
+    let waiting = mounting.map_or(pull, |(_, container)| container);
     let waiting = waiting.label().into_owned();
-    let policy = image.policy.as_str();
-    let (kind, key) = match pod.settings.image_checks.form {
-        Form::ImageVolume => ("image volume", List::Volumes.policy_key()),
-        Form::InitContainer => ("init container", List::InitContainers.policy_key()),
+    let (name, policy) = (check.name.to_string(), image.policy.as_str());
+    let key = check.list.policy_key();
+    let kind = match check.list {
+        List::Volumes => "image volume",
+        _ => "init container",
     };
+    let what = What::Check(pod.pulls.len());
     Some(Entry::new(RULE, image.pull, what, move |pull, image| {
-        let (label, now) = (pull.label(), sanitize(pull.image()));
+        let now = sanitize(pull.image());
         Sentence {
-            problem: format!("{label} pulls {image} but no image check pulls it first"),
-            help: match &repair {
-                Ok(name) => format!("add an {kind} {name} with this image and {key} {policy}"),
-                Err(Some(why)) => (**why).to_owned(),
-                Err(None) => {
-                    format!("add an image check with this image and pull policy {policy}")
-                }
-            },
-            repaired: repair.as_ref().ok().map(|name| {
-                format!("{name} was added: it pulls {now} with {policy} before {waiting} starts")
-            }),
+            problem: problem(pull, image),
+            help: format!("add an {kind} {name} with this image and {key} {policy}"),
+            repaired: Some(format!(
+                "{name} was added: it pulls {now} with {policy} before {waiting} starts"
+            )),
         }
     }))
+}
+
+/// The report of an image that gets no check.
+fn report<'o>(image: &Uncovered, NotAdded { why, is_warning }: &NotAdded) -> Entry<'o> {
+    let (why, policy) = (why.clone(), image.policy.as_str());
+    let sentence = move |pull: &Pull<'_>, image: &str| Sentence {
+        problem: problem(pull, image),
+        help: match &why {
+            Some(why) => (**why).to_owned(),
+            None => format!("add an image check with this image and pull policy {policy}"),
+        },
+        repaired: None,
+    };
+    Entry {
+        is_warning: *is_warning,
+        ..Entry::new(RULE, image.pull, What::NoCheck, sentence)
+    }
+}
+
+fn problem(pull: &Pull<'_>, image: &str) -> String {
+    let name = pull.label();
+    format!("{name} pulls {image} but no image check pulls it first")
 }

@@ -24,16 +24,13 @@ pub fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<
         let asking = pod
             .at(pulls)
             .filter(|(_, pull)| pull.list == List::InitContainers && pull.policy == Always);
-        let Some(asked) = asking
-            .filter_map(|(_, pull)| pull.start.followed_from)
-            .min()
-        else {
+        let Some(asked) = asking.map(|(_, pull)| pull.moment).min() else {
             continue;
         };
         for index in pulls {
             if let Some(pull) = pod.pulls.get_mut(*index)
                 && pull.policy == Always
-                && pull.start.moment >= Some(asked)
+                && pull.moment > asked
                 && !pull.is_check
                 && pull.list != List::Volumes
                 && pull.settings.require_always.is_none()

@@ -9,24 +9,18 @@ use std::cmp::Reverse;
 
 use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy;
-use crate::pod::{Pod, Pulled, strongest_after};
+use crate::pod::{Pod, strongest_after};
 
 const RULE: &str = "weak-check";
 
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
 pub fn raise<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
     for pulls in images {
-        let of_kind = |is_check| -> Vec<Pulled<'_>> {
-            let pulls = pod.at(pulls).filter(|(_, pull)| pull.is_check == is_check);
-            pulls
-                .map(|(index, pull)| (index, &pull.start, pull.policy))
-                .collect()
-        };
-        let checks = of_kind(true);
+        let (checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|(_, pull)| pull.is_check);
         if checks.is_empty() {
             continue;
         }
-        for (check, (needed, Reverse(strongest))) in strongest_after(&checks, &of_kind(false)) {
+        for (check, (needed, Reverse(strongest))) in strongest_after(&checks, &others) {
             raise_to(pod, entries, check, needed, strongest);
         }
     }

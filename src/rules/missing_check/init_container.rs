@@ -5,16 +5,33 @@ use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use serde_json::{Map, Value};
 
 use crate::json::{self, lenient_list, lenient_string};
-use crate::pod::{List, Pod, Pull};
+use crate::pod::{List, Moment, Pod, Pull};
 use crate::sanitize::sanitize;
 use crate::settings::Template;
 
-/// The fields of the added init containers, without names, images and pull policies, and the index
-/// of the first of them: a copy of the last check that can be copied, or else the check template.
+/// The first added init container, without a name and an image.
 ///
 /// # Errors
 /// The sentence that says why none is added.
-pub fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
+pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
+    let because = |why| format!("none is added, because {why}");
+    let (container, index) = container(pod).map_err(because)?;
+    // serde can write each container.
+    let mut fields = match serde_json::to_value(container) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.remove("name");
+    let moment = Some(Moment::after(index));
+    Ok(Pull::added(List::InitContainers, index, moment, fields))
+}
+
+/// A container with the fields of the added ones, and the index of the first of them: a copy of the
+/// last check that can be copied, or else the check template.
+///
+/// # Errors
+/// Why none is added, as a clause.
+fn container(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
         pulls.filter(|pull| pull.list == List::InitContainers)
@@ -33,17 +50,14 @@ pub fn fields(pod: &Pod<'_>) -> Result<(Container, usize), String> {
             }
         }
     }
-    let because = |why| format!("none is added, because {why}");
     let settings = &pod.settings.image_checks;
-    let Some(template) = &settings.template else {
-        return Err(because(why));
-    };
+    let template = settings.template.as_ref().ok_or(why)?;
     let is_named = |pull: &&Pull<'_>| {
         let mut patterns = settings.insert_after.iter();
         patterns.any(|pattern| pattern.matches(&pull.name))
     };
     let last_named = inits().rfind(is_named);
-    let container = from_template(template, pod, last_named).map_err(because)?;
+    let container = from_template(template, pod, last_named)?;
     // A check of the template runs a program of a volume, so it comes after the init container that
     // fills the volume.
     Ok((container, after_checks.max(after(last_named))))

@@ -21,7 +21,7 @@ pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
     for (image, pulls) in images.iter().enumerate() {
         let strongest = pod
             .at(pulls)
-            .filter(|(_, pull)| pull.start.moment.is_some())
+            .filter(|(_, pull)| pull.moment.is_some())
             .map(|(_, pull)| pull.policy)
             .max();
         if let (Some(pull), Some(policy)) = (needs.first_uncovered(pulls), strongest) {
@@ -38,35 +38,33 @@ pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
 /// What decides whether the images of a Pod are covered.
 struct Needs<'p, 'o> {
     pod: &'p Pod<'o>,
-    /// Whether added checks are image volumes, and so block the whole Pod.
-    is_with_volumes: bool,
-    /// When the first init container starts. None if the Pod has none.
-    first_init: Option<Moment>,
+    /// The first init container.
+    first_init: Option<&'p Pull<'o>>,
     /// When the Pod's work begins: with the app containers. If added checks are image volumes,
     /// with the first init container, if there is one.
     work: Moment,
     /// When the first pull is made that needs a check.
     first_needing: Moment,
-    /// Whether only one app container is not exempt.
-    has_one_app: bool,
+    /// The number of app containers that are not exempt.
+    apps: usize,
 }
 
 impl<'p, 'o> Needs<'p, 'o> {
     fn of(pod: &'p Pod<'o>) -> Self {
-        let is_with_volumes = pod.settings.image_checks.form == Form::ImageVolume;
-        let first_init = pod.first_init().and_then(|(_, pull)| pull.start.moment);
-        let work = first_init.filter(|_| is_with_volumes);
+        let first_init = pod.first_init().map(|(_, pull)| pull);
+        let with_volumes = first_init.filter(|_| adds_volumes(pod));
         let mut needs = Self {
             pod,
-            is_with_volumes,
             first_init,
-            work: work.unwrap_or(Moment::APPS),
+            work: with_volumes
+                .and_then(|pull| pull.moment)
+                .unwrap_or(Moment::APPS),
             first_needing: Moment::APPS,
-            has_one_app: pod.apps().count() == 1,
+            apps: pod.apps().count(),
         };
         let pulls = pod.pulls.iter();
         let needing = pulls.filter(|pull| pull.is_examined() && needs.needs_check(pull));
-        let first = needing.filter_map(|pull| pull.start.moment).min();
+        let first = needing.filter_map(|pull| pull.moment).min();
         needs.first_needing = first.unwrap_or(Moment::APPS);
         needs
     }
@@ -77,13 +75,10 @@ impl<'p, 'o> Needs<'p, 'o> {
     /// Which pull is reported doesn't depend on strength, because *pull-once* may lower a pull: a
     /// second run reports the same one.
     fn first_uncovered(&self, pulls: &[usize]) -> Option<usize> {
-        let needing = || {
-            let pulls = self.pod.at(pulls);
-            pulls.filter(|(_, pull)| self.needs_check(pull))
-        };
+        let pulls = || self.pod.at(pulls);
+        let needing = || pulls().filter(|(_, pull)| self.needs_check(pull));
         let strongest = needing().map(|(_, pull)| pull.policy).max()?;
-        let mut pulls = self.pod.at(pulls);
-        if pulls.any(|(_, pull)| self.covers(pull, strongest)) {
+        if pulls().any(|(_, pull)| self.covers(pull, strongest)) {
             return None;
         }
         let mut uncovered = needing().filter(|(_, pull)| !self.blocks_everything(pull));
@@ -92,20 +87,13 @@ impl<'p, 'o> Needs<'p, 'o> {
 
     /// Whether an examined pull needs a check.
     fn needs_check(&self, pull: &Pull<'_>) -> bool {
-        let moment = pull.start.moment;
-        let is_after_first_init = self.first_init.is_some_and(|first| moment > Some(first));
-        let mut mounting = self.pod.at(&pull.start.mounted_by);
-        match pull.list {
-            _ if pull.is_check => false,
-            List::Containers => true,
-            List::InitContainers => self.is_with_volumes && is_after_first_init,
-            List::Volumes => {
-                self.is_with_volumes
-                    && (moment == Some(Moment::APPS) || is_after_first_init)
-                    && mounting.any(|(_, container)| !container.settings.is_exempt)
-            }
-            List::EphemeralContainers => false,
-        }
+        let moment = pull.moment;
+        let is_protected = moment == Some(Moment::APPS) || moment > Some(self.work);
+        let mut mounting = self.pod.at(&pull.mounted_by);
+        let is_guarded = pull.list != List::Volumes
+            || adds_volumes(self.pod)
+                && mounting.any(|(_, container)| !container.settings.is_exempt);
+        !pull.is_check && is_protected && is_guarded
     }
 
     /// Whether a pull covers its image. `strongest` is the strongest pull policy of the pulls with
@@ -113,19 +101,38 @@ impl<'p, 'o> Needs<'p, 'o> {
     fn covers(&self, pull: &Pull<'_>, strongest: PullPolicy) -> bool {
         let is_init = pull.list == List::InitContainers;
         // The controller's own checks come after the init container that brings their program.
-        let is_early_check =
-            pull.is_check && is_init && pull.start.followed_from <= Some(self.first_needing);
+        let is_early_check = pull.is_check && is_init && pull.moment < Some(self.first_needing);
         (pull.is_check || (is_init && pull.policy >= strongest))
-            && (pull.start.gates(self.work) || is_early_check)
+            && (self.gates(pull, self.work) || is_early_check)
+    }
+
+    /// Whether the work that begins at a moment starts after this init container or image volume.
+    /// An init container's own pull also gates the work that begins with it.
+    fn gates(&self, pull: &Pull<'_>, work: Moment) -> bool {
+        match pull.moment {
+            Some(Moment::APPS) => {
+                let apps = self
+                    .pod
+                    .at(&pull.mounted_by)
+                    .filter(|(_, pull)| pull.is_app());
+                work == Moment::APPS && apps.count() == self.apps
+            }
+            moment => moment.is_some_and(|moment| moment <= work),
+        }
     }
 
     /// Whether all app containers start with this pull or not at all, and no init container does
     /// any work before. Native sidecars don't count.
     fn blocks_everything(&self, pull: &Pull<'_>) -> bool {
         let is_on_all = match pull.list {
-            List::Volumes => pull.start.gates(Moment::APPS),
-            _ => self.has_one_app,
+            List::Volumes => self.gates(pull, Moment::APPS),
+            _ => self.apps == 1,
         };
         self.first_init.is_none() && is_on_all
     }
+}
+
+/// Whether added checks are image volumes, and so block the whole Pod.
+fn adds_volumes(pod: &Pod<'_>) -> bool {
+    pod.settings.image_checks.form == Form::ImageVolume
 }
