@@ -26,10 +26,10 @@ type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
 /// What a rule did. The first three are changes, the others are reports.
 #[derive(Debug, PartialEq, Eq)]
 pub enum What {
-    /// The pull has this image now.
-    Image(String),
-    /// The pull has this pull policy now.
-    Policy(PullPolicy),
+    /// The pull has another image now.
+    Image,
+    /// The pull has another pull policy now.
+    Policy,
     /// The pull's image has a new check, at this position in the Pod.
     Check(usize),
     /// The pull policy should be this one, and can't change.
@@ -86,13 +86,30 @@ impl<'o> Entry<'o> {
         self.sentence.is_some() && !matches!(self.what, What::Lookup(..))
     }
 
+    /// The field that it is about: its key, the value that came in, and the value that is there now
+    /// or should be there.
+    pub fn field<'p>(
+        &self,
+        pull: &'p Pull<'_>,
+    ) -> (&'static str, Option<&'p str>, Option<&'p str>) {
+        let (image, policy) = (pull.list.image_key(), pull.list.policy_key());
+        let policy_before = pull.written_policy.map(PullPolicy::as_str);
+        match self.what {
+            What::Policy => (policy, policy_before, Some(pull.policy.as_str())),
+            What::FixedPolicy(needed) => (policy, policy_before, Some(needed.as_str())),
+            What::Image => (image, Some(pull.written_image), pull.new_image.as_deref()),
+            What::Check(_) | What::NoCheck => (image, None, None),
+            _ => (image, Some(pull.written_image), None),
+        }
+    }
+
     /// The sort key of entries in annotations: the position of the pull, then the field.
     pub fn position(&self) -> (usize, u8) {
         let field = match self.what {
             What::WrongImage | What::NotFound | What::Lookup(..) => 0,
-            What::Image(_) => 1,
+            What::Image => 1,
             What::Check(_) | What::NoCheck => 2,
-            What::Policy(_) | What::FixedPolicy(_) => 3,
+            What::Policy | What::FixedPolicy(_) => 3,
         };
         (self.pull, field)
     }

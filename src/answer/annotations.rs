@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 use super::changes::Change;
 use super::sentences::unrepaired;
@@ -64,33 +64,22 @@ struct Finding<'e> {
 
 impl<'e> Finding<'e> {
     fn of(pod: &Pod<'_>, pull: &'e Pull<'_>, entry: &'e Entry<'_>) -> Self {
-        let (list, image) = (pull.list, sanitize(pull.written_image));
-        let (key, found, expected) = match &entry.what {
-            What::Policy(policy) | What::FixedPolicy(policy) => {
-                let found = pull.written_policy.map(|found| found.as_str().into());
-                (list.policy_key(), found, Some(policy.as_str().into()))
-            }
-            What::Check(position) => {
-                let check = pod.pulls.get(*position);
-                let text =
-                    |check: &Pull<'_>| format!("{} with {}", check.name, check.policy.as_str());
-                (
-                    list.image_key(),
-                    None,
-                    check.map(|check| text(check).into()),
-                )
-            }
-            What::NoCheck => (list.image_key(), None, Some("an image check".into())),
-            What::Image(to) => (list.image_key(), Some(image.clone()), Some(sanitize(to))),
-            _ => (list.image_key(), Some(image.clone()), None),
+        let (key, found, expected) = entry.field(pull);
+        let expected = match entry.what {
+            What::Check(position) => pod.pulls.get(position).map(|check| {
+                let policy = check.policy.as_str();
+                format!("{} with {policy}", check.name).into()
+            }),
+            What::NoCheck => Some("an image check".into()),
+            _ => expected.map(sanitize),
         };
         Self {
             rule: entry.rule,
             path: pull.field_path(pod.request.kind.spec_path(), pull.index, key),
             container: sanitize(&pull.name),
-            found,
+            image: sanitize(pull.written_image),
+            found: found.map(sanitize),
             expected,
-            image,
         }
     }
 }
@@ -162,15 +151,12 @@ fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option
 /// The entries of an earlier record, and how many changes did not fit into it. None if it is no
 /// list of objects.
 fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
-    #[derive(Deserialize)]
-    struct Entry {
-        more: Option<u64>,
-    }
     let (mut entries, mut more) = (Vec::new(), 0_u64);
-    for entry in list(record, '{')? {
-        match serde_json::from_str::<Entry>(entry).ok()?.more {
+    for entry in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
+        let members: Map<String, Value> = serde_json::from_str(entry.get()).ok()?;
+        match members.get("more").and_then(Value::as_u64) {
             Some(count) => more = more.saturating_add(count),
-            None => entries.push(entry.to_owned()),
+            None => entries.push(entry.get().to_owned()),
         }
     }
     Some((entries, more))
@@ -184,59 +170,33 @@ fn with_earlier(
     max: usize,
 ) -> Option<String> {
     let earlier = metadata.annotation(WARNINGS_ANNOTATION);
-    let earlier = earlier.and_then(|text| list(text, '"')).unwrap_or_default();
-    let mut all = ["[", &earlier.join(",")].concat();
-    let before = all.len();
-    let mut known: BTreeSet<Cow<'_, str>> = earlier.into_iter().map(Cow::from).collect();
-    for warning in warnings.map(|warning| to_json(&warning)) {
-        if known.contains(&*warning) {
+    let earlier = earlier.and_then(|list| serde_json::from_str(list).ok());
+    let mut all: Vec<String> = earlier.unwrap_or_default();
+    let count = all.len();
+    let mut known: BTreeSet<String> = all.iter().cloned().collect();
+    let mut size = to_json(&all).len();
+    for warning in warnings {
+        if !known.insert(warning.clone()) {
             continue;
         }
-        if !push(&mut all, &warning, max) {
+        let sizes = [to_json(&warning).len(), ",".len()];
+        size = sizes.into_iter().fold(size, usize::saturating_add);
+        if size > max {
             break;
         }
-        known.insert(warning.into());
+        all.push(warning);
     }
-    all.push(']');
-    (all.len() > before.saturating_add(1)).then_some(all)
-}
-
-/// The elements of a JSON list. None if the text is no JSON list, or if an element doesn't start
-/// with `begin`.
-fn list(text: &str, begin: char) -> Option<Vec<&str>> {
-    let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok()?;
-    let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();
-    elements
-        .iter()
-        .all(|element| element.starts_with(begin))
-        .then_some(elements)
+    (all.len() > count).then(|| to_json(&all))
 }
 
 /// The largest size of a list, in bytes.
 const LIST_MAX: usize = 16 * 1024;
 /// Enough for the entry that counts what doesn't fit: `{"more":18446744073709551615}` and a comma.
-const MORE_MAX: usize = 31;
+const MORE_MAX: usize = 32;
 
 /// A value as JSON. serde can write every value of this policy's answers.
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// Adds an entry to a list that is not closed yet, unless the closed list would have more than `max`
-/// bytes. Returns whether it was added.
-fn push(list: &mut String, entry: &str, max: usize) -> bool {
-    let comma = if list.len() > "[".len() { "," } else { "" };
-    let parts = [&**list, comma, entry, "]"];
-    if parts
-        .iter()
-        .map(|part| part.len())
-        .fold(0, usize::saturating_add)
-        > max
-    {
-        return false;
-    }
-    list.extend([comma, entry]);
-    true
 }
 
 /// Entries as a list of at most `max` bytes. The last entry counts what doesn't fit: those of the
@@ -248,18 +208,25 @@ fn joined(
     more: u64,
     max: usize,
 ) -> Option<String> {
-    let mut list = "[".to_owned();
-    let count = u64::try_from(count).unwrap_or(u64::MAX);
-    let mut left_out = count.saturating_add(more);
+    let mut list = String::from("[");
+    let mut left_out = u64::try_from(count)
+        .unwrap_or(u64::MAX)
+        .saturating_add(more);
     for entry in entries {
-        if !push(&mut list, &entry, max.saturating_sub(MORE_MAX)) {
+        let size = list
+            .len()
+            .saturating_add(entry.len())
+            .saturating_add(MORE_MAX);
+        if size > max {
             break;
         }
+        list.extend([&entry, ","]);
         left_out = left_out.saturating_sub(1);
     }
-    let more = format!("{{\"more\":{left_out}}}");
-    if left_out > 0 && !push(&mut list, &more, max) {
-        return None;
+    if left_out > 0 {
+        list.extend(["{\"more\":", &left_out.to_string(), "}"]);
+    } else if list.ends_with(',') {
+        list.pop();
     }
     list.push(']');
     (list.len() <= max).then_some(list)

@@ -4,7 +4,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::entry::{Entry, What};
-use crate::image::PullPolicy;
 use crate::pod::{List, Pod, Pull, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
@@ -44,14 +43,10 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
     };
     let pull = pod.pulls.get(position)?;
     let list = pull.list;
-    let (key, from, to) = match &entry.what {
-        What::Image(image) => {
-            let from = Some(pull.written_image);
-            (Some(list.image_key()), from, Value::from(&**image))
-        }
-        What::Policy(policy) => {
-            let from = pull.written_policy.map(PullPolicy::as_str);
-            (Some(list.policy_key()), from, policy.as_str().into())
+    let (key, from, to) = match entry.what {
+        What::Image | What::Policy => {
+            let (key, from, to) = entry.field(pull);
+            (Some(key), from, to.into())
         }
         What::Check(_) => {
             let to = list.entry(&pull.name, pull.image(), pull.policy);
@@ -60,7 +55,7 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
         _ => return None,
     };
     let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
-    let is_policy = matches!(entry.what, What::Policy(_));
+    let is_policy = entry.what == What::Policy;
     Some(Change {
         position: (list, index, is_policy),
         path: match key {

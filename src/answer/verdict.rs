@@ -24,7 +24,7 @@ pub fn verdict(pod: &Pod<'_>, entry: &Entry<'_>) -> (Verdict, &'static str) {
     let settings = pod.settings;
     let of_pods = match (settings.mode, &entry.what) {
         _ if entry.sentence.is_none() => Verdict::Silent,
-        (Mode::Fix, What::Image(_) | What::Policy(_) | What::Check(_)) => Verdict::Repairs,
+        (Mode::Fix, What::Image | What::Policy | What::Check(_)) => Verdict::Repairs,
         (Mode::Warn, _) | (_, What::Lookup(..)) => Verdict::Warns,
         _ if entry.is_warning => Verdict::Warns,
         _ => Verdict::Rejects,

@@ -75,7 +75,8 @@ impl<'o> Pull<'o> {
         source: &'o Value,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
-        let name = json::string(value, "name")?.ok_or(InvalidField::missing(value, "name"))?;
+        let name = json::string(value, "name")?;
+        let name = name.ok_or_else(|| InvalidField::missing(value, "name"))?;
         let restart_policy = match list {
             List::InitContainers => json::string(value, "restartPolicy")?,
             _ => None,
@@ -117,22 +118,6 @@ impl<'o> Pull<'o> {
             mounted_by: Vec::new(),
             stored_image: None,
             is_new: true,
-        }
-    }
-
-    /// A check that a rule adds: with these fields, and pulled at this moment. It has no name and
-    /// no image yet.
-    pub fn added(
-        list: List,
-        index: usize,
-        moment: Option<Moment>,
-        fields: Map<String, Value>,
-    ) -> Self {
-        Self {
-            added: Some(fields.into()),
-            is_check: true,
-            moment,
-            ..Self::new(list, index)
         }
     }
 
@@ -239,10 +224,7 @@ impl<'o> Pull<'o> {
 }
 
 /// Reads a pull policy. `""` counts as not set, as in the API server.
-fn pull_policy<'o>(
-    source: &'o Value,
-    key: &'static str,
-) -> Result<Option<PullPolicy>, InvalidField<'o>> {
+fn pull_policy<'o>(source: &'o Value, key: &str) -> Result<Option<PullPolicy>, InvalidField<'o>> {
     let read = |value: &Value| match value.as_str()? {
         "" => Some(None),
         text => PullPolicy::parse(text).map(Some),

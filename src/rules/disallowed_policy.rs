@@ -16,7 +16,7 @@ pub fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
         };
         let what = if may_set {
             pull.policy = allowed;
-            What::Policy(allowed)
+            What::Policy
         } else {
             What::FixedPolicy(allowed)
         };

@@ -36,7 +36,7 @@ pub fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<
                 && pull.settings.require_always.is_none()
             {
                 pull.policy = IfNotPresent;
-                entries.push(Entry::silent(RULE, *index, What::Policy(IfNotPresent)));
+                entries.push(Entry::silent(RULE, *index, What::Policy));
             }
         }
     }

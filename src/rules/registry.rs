@@ -32,7 +32,7 @@ pub fn look_up<'o>(
     let mut session = Session::new(client);
     for image in images(pod, lookup) {
         match session.digest(image.reference) {
-            Ok(digest) if lookup.pins() && image.is_of_pods(lookup) => {
+            Ok(digest) if lookup.pins() && image.is_of_pods => {
                 pin(pod, entries, &image.pulls, &digest);
             }
             Ok(_) => {}

@@ -5,7 +5,6 @@
 //! writes checks before a patch replaces an image. A node that reboots runs init containers again,
 //! so a check that has passed once can still hold up the Pod.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::entry::{Entry, Sentence, What};
@@ -19,23 +18,18 @@ pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     if !pod.has_checks() {
         return;
     }
-    let mut images: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    let mut before: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    for pull in pod.pulls.iter().filter(|pull| !pull.is_check) {
-        images.insert(pull.same_image());
-        if pull.new_image.is_some() {
-            before.insert(pull.same_image_before());
-        }
-    }
+    let others = || pod.pulls.iter().filter(|pull| !pull.is_check);
+    let images: BTreeSet<_> = others().map(Pull::same_image).collect();
+    let before: BTreeSet<_> = others().map(Pull::same_image_before).collect();
+    let is_used = |image: &str| images.contains(image) || before.contains(image);
     let is_update = pod.request.operation == Operation::PodUpdate;
     let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
     for (index, check) in pod.pulls.iter().enumerate().filter(is_stored) {
         let image = check.same_image();
         // In an earlier run, *registry* may have pinned the check and not the container.
         let tag = image.split_once('@').map(|(tag, _)| tag);
-        let came_as = check.same_image_before();
-        let mut names = [&image, &came_as].into_iter();
-        if !names.any(|name| images.contains(name) || before.contains(name))
+        if !is_used(&image)
+            && !is_used(&check.same_image_before())
             && !tag.is_some_and(|tag| images.contains(tag))
         {
             let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);

@@ -42,8 +42,7 @@ fn raise_to<'o>(
         return;
     };
     pull.policy = needed;
-    let what = What::Policy(needed);
-    entries.push(Entry::new(RULE, check, what, move |pull, image| {
+    entries.push(Entry::new(RULE, check, What::Policy, move |pull, image| {
         let (pulls, needed) = (pull.pulls(image), needed.as_str());
         Sentence {
             problem: format!("{pulls} but {strongest} pulls it with {needed}"),

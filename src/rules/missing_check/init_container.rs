@@ -1,6 +1,8 @@
 //! The fields of added init containers: a copy of an image check of the Pod, or else the check template. And
 //! their position in the Pod.
 
+use std::path::Path;
+
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use serde_json::{Map, Value};
 
@@ -22,8 +24,11 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         _ => Map::new(),
     };
     fields.remove("name");
-    let moment = Some(Moment::after(index));
-    Ok(Pull::added(List::InitContainers, index, moment, fields))
+    Ok(Pull {
+        added: Some(fields.into()),
+        moment: Some(Moment::after(index)),
+        ..Pull::new(List::InitContainers, index)
+    })
 }
 
 /// A container with the fields of the added ones, and the index of the first of them: a copy of the
@@ -134,18 +139,12 @@ fn runs_program_of_mount(check: &Value) -> bool {
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }
-    let program = path_parts(program);
     lenient_list(check, "volumeMounts").iter().any(|mount| {
-        let folder = path_parts(lenient_string(mount, "mountPath").unwrap_or_default());
-        !folder.is_empty() && program.starts_with(&folder)
+        // A kubelet reads a relative path as one from the root.
+        let path = lenient_string(mount, "mountPath").unwrap_or_default();
+        let folder = Path::new("/").join(path);
+        folder.parent().is_some() && Path::new(program).starts_with(&folder)
     })
-}
-
-/// The parts of a path, without empty parts and `.`.
-fn path_parts(path: &str) -> Vec<&str> {
-    path.split('/')
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect()
 }
 
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container

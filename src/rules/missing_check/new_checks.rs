@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::init_container::init_container;
 use super::needs::Uncovered;
@@ -55,6 +55,7 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
             name: name.into(),
             new_image: Some(image.to_owned()),
             policy: one.policy,
+            is_check: true,
             ..first.clone()
         };
         // The entries differ in names and images. Only one is measured, because the fields of all
@@ -84,17 +85,18 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err(format!("no image volume is added beside {field}"));
     }
     // On the first init container, nothing starts before the volumes are pulled.
-    let first_init = pod.first_init().map(|(index, _)| vec![index]);
-    let apps = || pod.apps().map(|(index, _)| index).collect();
-    let mounted_by: Vec<usize> = first_init.unwrap_or_else(apps);
-    let Some((_, first)) = pod.at(&mounted_by).next() else {
+    let mounting: Vec<(usize, &Pull<'_>)> = match pod.first_init() {
+        Some(first) => vec![first],
+        None => pod.apps().collect(),
+    };
+    let Some((_, first)) = mounting.first() else {
         return Err("none is added, because every container is exempt".to_owned());
     };
-    let index = pod.spec.count(List::Volumes);
-    let moment = first.moment;
     Ok(Pull {
-        mounted_by,
-        ..Pull::added(List::Volumes, index, moment, Map::new())
+        added: Some(Rc::default()),
+        moment: first.moment,
+        mounted_by: mounting.iter().map(|(index, _)| *index).collect(),
+        ..Pull::new(List::Volumes, pod.spec.count(List::Volumes))
     })
 }
 

@@ -54,7 +54,7 @@ fn action(pod: &Pod<'_>, image: &Image<'_>, failure: Failure) -> Action {
     let registry = &pod.settings.registry;
     match failure.class() {
         // Only the pod template asks for the image, so the failure rejects no Pod.
-        _ if !image.is_of_pods(registry.lookup) => Action::Allow,
+        _ if !image.is_of_pods => Action::Allow,
         Class::NotFound => registry.on_not_found,
         Class::Denied => registry.on_denied,
         Class::Unavailable => registry.on_unavailable,
@@ -87,7 +87,7 @@ fn use_cached<'o>(
             done = Action::UseCached;
             entries.push(Entry {
                 is_retryable: failure.is_retryable(),
-                ..Entry::new(RULE, *index, What::Policy(IfNotPresent), no_digest)
+                ..Entry::new(RULE, *index, What::Policy, no_digest)
             });
         }
     }

@@ -22,27 +22,10 @@ const ORDER: [List; 4] = [
 pub struct Image<'o> {
     /// The first of the spellings.
     pub reference: Reference<'o>,
-    /// Whether a node asks its registry. No node does if every pull has `Never`.
-    is_pulled: bool,
-    /// Whether it is pulled with `Always`.
-    is_always: bool,
     /// The positions of its pulls.
     pub pulls: Vec<usize>,
-}
-
-impl Image<'_> {
     /// Whether a Pod asks for the image, and not only its pod template.
-    pub fn is_of_pods(&self, lookup: Lookup) -> bool {
-        self.is_always || lookup != Lookup::PinAlways
-    }
-
-    fn add(&mut self, index: usize, pull: &Pull<'_>) {
-        // At UPDATE, a pull that this policy has pinned has `IfNotPresent` in place of `Always`.
-        let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
-        self.is_pulled |= pull.policy != PullPolicy::Never;
-        self.is_always |= pull.policy == PullPolicy::Always || was_pinned;
-        self.pulls.push(index);
-    }
+    pub is_of_pods: bool,
 }
 
 /// The images to look up, in their order. In a pod template, those come last for which its Pods
@@ -59,23 +42,32 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
             let number = *numbers
                 .entry(reference.normalised())
                 .or_insert(images.len());
-            if number == images.len() {
-                images.push(Image {
+            match images.get_mut(number) {
+                Some(image) => image.pulls.push(index),
+                None => images.push(Image {
                     reference,
-                    is_pulled: false,
-                    is_always: false,
-                    pulls: Vec::new(),
-                });
-            }
-            if let Some(image) = images.get_mut(number) {
-                image.add(index, pull);
+                    pulls: vec![index],
+                    is_of_pods: lookup != Lookup::PinAlways,
+                }),
             }
         }
     }
     let is_template = pod.request.operation == Operation::Template;
-    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods(lookup)));
-    images.sort_by_key(|image| !image.is_of_pods(lookup));
+    images.retain_mut(|image| {
+        let pulls = || pod.at(&image.pulls).map(|(_, pull)| pull);
+        image.is_of_pods |= pulls().any(is_always);
+        // If every pull has `Never`, no node asks the registry.
+        pulls().any(|pull| pull.policy != PullPolicy::Never) && (is_template || image.is_of_pods)
+    });
+    images.sort_by_key(|image| !image.is_of_pods);
     images
+}
+
+/// Whether an image is pulled with `Always`. At UPDATE, a pull that this policy has pinned has
+/// `IfNotPresent` in place of `Always`.
+fn is_always(pull: &Pull<'_>) -> bool {
+    let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
+    pull.policy == PullPolicy::Always || was_pinned
 }
 
 /// The reference that is asked for. `Verify` asks for digests too, because a registry may have

@@ -20,9 +20,8 @@ pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize],
         let Some(pull) = pod.pulls.get_mut(*index) else {
             continue;
         };
-        let pinned = [&*pull.same_image(), "@", digest].concat();
-        pull.new_image = Some(pinned.clone());
-        entries.push(Entry::new(RULE, *index, What::Image(pinned), by_tag));
+        pull.new_image = Some([&*pull.same_image(), "@", digest].concat());
+        entries.push(Entry::new(RULE, *index, What::Image, by_tag));
         let policy = match pull.settings.require_always {
             _ if !may_set || pull.policy == Never => pull.policy,
             Some(_) => Always,
@@ -30,7 +29,7 @@ pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize],
         };
         if policy != pull.policy {
             pull.policy = policy;
-            entries.push(Entry::silent(RULE, *index, What::Policy(policy)));
+            entries.push(Entry::silent(RULE, *index, What::Policy));
         }
     }
 }
@@ -56,14 +55,15 @@ pub fn lower_policies<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
             && pull.settings.require_always.is_none()
         {
             pull.policy = IfNotPresent;
-            let what = What::Policy(IfNotPresent);
-            entries.push(Entry::new(RULE, index, what, |pull, image| Sentence {
-                problem: format!(
-                    "{} but its digest always names the same content",
-                    pull.pulls(image)
-                ),
-                help: pull.advice(),
-                repaired: None,
+            entries.push(Entry::new(RULE, index, What::Policy, |pull, image| {
+                Sentence {
+                    problem: format!(
+                        "{} but its digest always names the same content",
+                        pull.pulls(image)
+                    ),
+                    help: pull.advice(),
+                    repaired: None,
+                }
             }));
         }
     }
@@ -86,8 +86,7 @@ pub fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
         {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
-            let what = What::Image(stored.to_owned());
-            entries.push(Entry::new(RULE, index, what, lost_digest));
+            entries.push(Entry::new(RULE, index, What::Image, lost_digest));
         }
     }
     entries
