@@ -33,6 +33,9 @@ pub struct Pod<'o> {
 /// The positions of the containers that mount each volume, by the volume's name.
 type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
+/// The images of the stored object's containers, by list and name.
+type Stored<'o> = BTreeMap<(List, &'o str), &'o str>;
+
 impl<'o> Pod<'o> {
     /// Reads the Pod of a request, whose object has this metadata.
     ///
@@ -63,33 +66,42 @@ impl<'o> Pod<'o> {
         let stored = stored_images(request);
         for list in List::ALL {
             for (index, value) in spec.entries(list)?.iter().enumerate() {
-                let Some(source) = list.source(value)? else {
-                    continue;
-                };
-                let mut pull = Pull::read(list, index, value, source, settings)?;
-                match list {
-                    List::Volumes => {
-                        pull.mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
-                    }
-                    _ => add_mounts(&pull, pod.pulls.len(), &mut mounts)?,
+                if let Some(source) = list.source(value)? {
+                    let pull = Pull::read(list, index, value, source, settings)?;
+                    pod.add(pull, &mut mounts, &stored)?;
                 }
-                let mounting = pod.at(&pull.mounted_by).next();
-                pull.moment = moment(&pull, mounting.map(|(_, container)| container));
-                pull.is_check = pod.is_check(&pull);
-                pull.stored_image = stored.get(&(list, &*pull.name)).copied();
-                pull.is_new = is_new(request.operation, &pull);
-                pod.pulls.push(pull);
             }
         }
         pod.requested = pod.pulls.len();
         Ok(pod)
     }
 
+    /// Adds a pull, and fills in what depends on the other ones and on the stored object.
+    fn add(
+        &mut self,
+        mut pull: Pull<'o>,
+        mounts: &mut Mounts<'o>,
+        stored: &Stored<'o>,
+    ) -> Result<(), InvalidField<'o>> {
+        if pull.list == List::Volumes {
+            pull.mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
+        } else {
+            add_mounts(&pull, self.pulls.len(), mounts)?;
+        }
+        let mounting = self.at(&pull.mounted_by).next();
+        pull.moment = moment(&pull, mounting.map(|(_, container)| container));
+        pull.is_check = self.is_check(&pull);
+        pull.stored_image = stored.get(&(pull.list, &*pull.name)).copied();
+        pull.is_new = is_new(self.request.operation, &pull);
+        self.pulls.push(pull);
+        Ok(())
+    }
+
     /// Whether a pull is an image check.
     fn is_check(&self, pull: &Pull<'_>) -> bool {
         let mut mounting = self.at(&pull.mounted_by).map(|(_, container)| container);
         let can_be_check =
-            pull.ends() || mounting.any(|container| container.ends() || container.is_app());
+            pull.ends || mounting.any(|container| container.ends || container.is_app());
         let is_valid = !pull.settings.is_exempt && !pull.is_invalid();
         is_valid && can_be_check && self.settings.image_checks.has_prefix(&pull.name)
     }
@@ -141,7 +153,7 @@ impl<'o> Pod<'o> {
     /// position.
     pub fn first_init(&self) -> Option<(usize, &Pull<'o>)> {
         let mut pulls = self.pulls.iter().enumerate();
-        pulls.find(|(_, pull)| pull.ends() && !pull.settings.is_exempt)
+        pulls.find(|(_, pull)| pull.ends && !pull.settings.is_exempt)
     }
 
     /// The checks that a rule has added: entries of one list, one after another.
@@ -188,7 +200,7 @@ fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
 
 /// The images of the stored object's containers, by list and name. A container without a name is
 /// ignored. One without an image has an empty one.
-fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
+fn stored_images<'r>(request: &Request<'r>) -> Stored<'r> {
     let spec = request.stored.get("spec").unwrap_or(&Value::Null);
     let mut images = BTreeMap::new();
     for list in List::ALL {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::changes::Change;
 use super::sentences::unrepaired;
 use crate::entry::{Entry, What};
-use crate::pod::{Pod, Pull};
+use crate::pod::Pod;
 use crate::request::Metadata;
 use crate::sanitize::sanitize;
 
@@ -23,32 +23,32 @@ pub fn audit_annotations(
     entries: &[Entry<'_>],
     changes: &[Change<'_>],
 ) -> HashMap<String, String> {
-    let mut annotations = HashMap::new();
-    let mut add = |key: &str, count: usize, entries: &mut dyn Iterator<Item = String>| {
-        if count > 0 {
-            let list = joined(entries, count, 0, LIST_MAX);
-            annotations.extend(list.map(|list| (key.to_owned(), list)));
-        }
-    };
     let findings = entries.iter().filter(|entry| entry.is_finding());
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|entry| entry.position());
-    let mut of_findings = findings.iter().filter_map(|entry| {
-        let pull = pod.pulls.get(entry.pull)?;
-        Some(to_json(&Finding::of(pod, pull, entry)))
-    });
-    add("findings", findings.len(), &mut of_findings);
-    add("changes", changes.len(), &mut changes.iter().map(to_json));
+    let findings = findings
+        .iter()
+        .map(|entry| to_json(&Finding::of(pod, entry)));
     let lookups = entries.iter().filter_map(|entry| match &entry.what {
         What::Lookup(image, action, failure) => Some((image, action, failure.class())),
         _ => None,
     });
-    let count = lookups.clone().count();
-    let mut of_lookups = lookups.map(|(image, action, class)| {
+    let lookups: Vec<_> = lookups.collect();
+    let lookups = lookups.iter().map(|(image, action, class)| {
         json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
     });
-    add("lookups", count, &mut of_lookups);
-    annotations
+    let lists = [
+        ("findings", joined(findings, Earlier::default(), LIST_MAX)),
+        (
+            "changes",
+            joined(changes.iter().map(to_json), Earlier::default(), LIST_MAX),
+        ),
+        ("lookups", joined(lookups, Earlier::default(), LIST_MAX)),
+    ];
+    let lists = lists.into_iter();
+    lists
+        .filter_map(|(key, list)| Some((key.to_owned(), list?)))
+        .collect()
 }
 
 /// An entry of `findings`.
@@ -63,7 +63,8 @@ struct Finding<'e> {
 }
 
 impl<'e> Finding<'e> {
-    fn of(pod: &Pod<'_>, pull: &'e Pull<'_>, entry: &'e Entry<'_>) -> Self {
+    fn of(pod: &'e Pod<'_>, entry: &Entry<'_>) -> Option<Self> {
+        let pull = pod.pulls.get(entry.pull)?;
         let (key, found, expected) = entry.field(pull);
         let expected = match entry.what {
             What::Check(position) => pod.pulls.get(position).map(|check| {
@@ -73,14 +74,14 @@ impl<'e> Finding<'e> {
             What::NoCheck => Some("an image check".into()),
             _ => expected.map(sanitize),
         };
-        Self {
+        Some(Self {
             rule: entry.rule,
             path: pull.field_path(pod.request.kind.spec_path(), pull.index, key),
             container: sanitize(&pull.name),
             image: sanitize(pull.written_image),
             found: found.map(sanitize),
             expected,
-        }
+        })
     }
 }
 
@@ -100,32 +101,27 @@ pub fn pod_annotations(
     entries: &[Entry<'_>],
     changes: &[Change<'_>],
 ) -> Vec<(&'static str, String)> {
+    let metadata = &pod.metadata;
     let mut warnings = entries
         .iter()
-        .filter_map(|entry| unrepaired(pod, entry, true))
-        .peekable();
-    let mut written = Vec::new();
-    if changes.is_empty() && warnings.peek().is_none() {
-        return written;
-    }
-    let metadata = &pod.metadata;
+        .filter_map(|entry| unrepaired(pod, entry, true));
     let sizes = metadata
         .annotations()
         .map(|(key, value)| size(key, value.as_str()));
     let mut free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
-    let mut add = |key: &'static str, list: &mut dyn FnMut(usize) -> Option<String>| {
+    let mut written = Vec::new();
+    for key in [CHANGES_ANNOTATION, WARNINGS_ANNOTATION] {
         let room = free.saturating_add(size(key, metadata.annotation(key)));
-        if let Some(list) = list(room.saturating_sub(key.len()).min(LIST_MAX)) {
+        let max = room.saturating_sub(key.len()).min(LIST_MAX);
+        let list = match key {
+            CHANGES_ANNOTATION => record(changes, metadata, max),
+            _ => with_earlier(&mut warnings, metadata, max),
+        };
+        if let Some(list) = list {
             free = room.saturating_sub(size(key, Some(&list)));
             written.push((key, list));
         }
-    };
-    add(CHANGES_ANNOTATION, &mut |max| {
-        record(changes, metadata, max)
-    });
-    add(WARNINGS_ANNOTATION, &mut |max| {
-        with_earlier(&mut warnings, metadata, max)
-    });
+    }
     written
 }
 
@@ -137,21 +133,17 @@ fn size(key: &str, value: Option<&str>) -> usize {
 /// The record of these changes. None without changes or without room. The entries of an
 /// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option<String> {
-    if changes.is_empty() {
-        return None;
-    }
-    let earlier = metadata
-        .annotation(CHANGES_ANNOTATION)
-        .and_then(earlier_record);
-    let (earlier, more) = earlier.unwrap_or_default();
-    let count = changes.len().saturating_add(earlier.len());
-    joined(changes.iter().map(to_json).chain(earlier), count, more, max)
+    let earlier = metadata.annotation(CHANGES_ANNOTATION);
+    let earlier = earlier.and_then(earlier_record).unwrap_or_default();
+    joined(changes.iter().map(to_json), earlier, max)
 }
 
-/// The entries of an earlier record, and how many changes did not fit into it. None if it is no
-/// list of objects.
-fn earlier_record(record: &str) -> Option<(Vec<String>, u64)> {
-    let (mut entries, mut more) = (Vec::new(), 0_u64);
+/// The entries of an earlier record, and how many changes did not fit into it.
+type Earlier = (Vec<String>, u64);
+
+/// Reads an earlier record. None if it is no list of objects.
+fn earlier_record(record: &str) -> Option<Earlier> {
+    let (mut entries, mut more) = Earlier::default();
     for entry in serde_json::from_str::<Vec<&RawValue>>(record).ok()? {
         let members: Map<String, Value> = serde_json::from_str(entry.get()).ok()?;
         match members.get("more").and_then(Value::as_u64) {
@@ -199,25 +191,23 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Entries as a list of at most `max` bytes. The last entry counts what doesn't fit: those of the
-/// `count` entries, and `more` for which an earlier list had no room. None if not even
-/// this entry fits.
+/// These entries, and those of an earlier list, as a list of at most `max` bytes. Its last entry
+/// counts what doesn't fit. None without new entries, or if not even the last entry fits.
 fn joined(
-    entries: impl Iterator<Item = String>,
-    count: usize,
-    more: u64,
+    entries: impl ExactSizeIterator<Item = String>,
+    (earlier, more): Earlier,
     max: usize,
 ) -> Option<String> {
+    let count = entries.len();
+    if count == 0 {
+        return None;
+    }
     let mut list = String::from("[");
-    let mut left_out = u64::try_from(count)
-        .unwrap_or(u64::MAX)
-        .saturating_add(more);
-    for entry in entries {
-        let size = list
-            .len()
-            .saturating_add(entry.len())
-            .saturating_add(MORE_MAX);
-        if size > max {
+    let count = u64::try_from(count.saturating_add(earlier.len())).unwrap_or(u64::MAX);
+    let mut left_out = count.saturating_add(more);
+    for entry in entries.chain(earlier) {
+        let sizes = [list.len(), entry.len(), MORE_MAX];
+        if sizes.into_iter().fold(0, usize::saturating_add) > max {
             break;
         }
         list.extend([&entry, ","]);

@@ -48,10 +48,7 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
             let (key, from, to) = entry.field(pull);
             (Some(key), from, to.into())
         }
-        What::Check(_) => {
-            let to = list.entry(&pull.name, pull.image(), pull.policy);
-            (None, None, to)
-        }
+        What::Check(_) => (None, None, pull.summary()),
         _ => return None,
     };
     let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::spec::List;
 use crate::image::{Invalid, PullPolicy, Reference};
@@ -48,8 +48,9 @@ pub struct Pull<'o> {
     pub policy: PullPolicy,
     /// What the settings say about the image that came in.
     pub settings: ForImage<'o>,
-    /// Whether it is a native sidecar: an init container with `restartPolicy: Always` (KEP-753).
-    pub is_native_sidecar: bool,
+    /// Whether it is an init container that ends before the next container starts. A native sidecar
+    /// doesn't: it is an init container with `restartPolicy: Always` (KEP-753).
+    pub ends: bool,
     /// Whether it is an image check.
     pub is_check: bool,
     /// When it is pulled. None if it is not pulled while the Pod starts.
@@ -77,10 +78,8 @@ impl<'o> Pull<'o> {
     ) -> Result<Self, InvalidField<'o>> {
         let name = json::string(value, "name")?;
         let name = name.ok_or_else(|| InvalidField::missing(value, "name"))?;
-        let restart_policy = match list {
-            List::InitContainers => json::string(value, "restartPolicy")?,
-            _ => None,
-        };
+        let ends =
+            list == List::InitContainers && json::string(value, "restartPolicy")? != Some("Always");
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image));
@@ -91,7 +90,7 @@ impl<'o> Pull<'o> {
             reference,
             written_policy: pull_policy(source, list.policy_key())?,
             settings: for_image.unwrap_or_default(),
-            is_native_sidecar: restart_policy == Some("Always"),
+            ends,
             ..Self::new(list, index)
         };
         pull.policy = pull.policy_before();
@@ -112,7 +111,7 @@ impl<'o> Pull<'o> {
             written_policy: None,
             policy: PullPolicy::IfNotPresent,
             settings: ForImage::default(),
-            is_native_sidecar: false,
+            ends: false,
             is_check: false,
             moment: None,
             mounted_by: Vec::new(),
@@ -121,9 +120,21 @@ impl<'o> Pull<'o> {
         }
     }
 
+    /// The name, the image and the pull policy of a check that a rule has added, as its entry has
+    /// them.
+    pub fn summary(&self) -> Value {
+        let (name, image, policy) = (&self.name, self.image(), self.policy.as_str());
+        match self.list {
+            List::Volumes => {
+                json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})
+            }
+            _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
+        }
+    }
+
     /// The entry of a check that a rule has added.
     pub fn entry(&self) -> Value {
-        let mut entry = self.list.entry(&self.name, self.image(), self.policy);
+        let mut entry = self.summary();
         if let (Value::Object(members), Some(fields)) = (&mut entry, &self.added) {
             members.extend(Map::clone(fields));
         }
@@ -134,11 +145,6 @@ impl<'o> Pull<'o> {
     fn policy_before(&self) -> PullPolicy {
         let server_default = || PullPolicy::server_default(self.reference.as_ref().ok());
         self.written_policy.unwrap_or_else(server_default)
-    }
-
-    /// Whether it is an init container that ends before the next container starts.
-    pub fn ends(&self) -> bool {
-        self.list == List::InitContainers && !self.is_native_sidecar
     }
 
     /// Whether it is an app container that is not exempt.

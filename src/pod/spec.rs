@@ -2,9 +2,8 @@
 //! container.
 
 use k8s_openapi::api::core::v1::VolumeMount;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::image::PullPolicy;
 use crate::json::{self, InvalidField, lenient_list, lenient_string};
 
 /// A Pod spec. Its values have the right shapes.
@@ -156,17 +155,6 @@ impl List {
         match self {
             Self::Volumes => "image.",
             _ => "",
-        }
-    }
-
-    /// A new entry: its name, its image and its pull policy.
-    pub fn entry(self, name: &str, image: &str, policy: PullPolicy) -> Value {
-        let policy = policy.as_str();
-        match self {
-            Self::Volumes => {
-                json!({"name": name, "image": {"reference": image, "pullPolicy": policy}})
-            }
-            _ => json!({"name": name, "image": image, "imagePullPolicy": policy}),
         }
     }
 }

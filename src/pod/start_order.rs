@@ -79,6 +79,10 @@ fn strongest_on_apps(
             checks_on.entry(*app).or_default().push(check);
         }
     }
+    let mut found = BTreeMap::new();
+    if checks_on.is_empty() {
+        return found;
+    }
     // Many volumes can be on the same app containers. An app container is on itself.
     let mut others_on: BTreeMap<&[usize], Strongest> = BTreeMap::new();
     for (index, pull) in others.iter().filter(is_with_apps) {
@@ -88,7 +92,6 @@ fn strongest_on_apps(
         };
         raise(&mut others_on, apps, (pull.policy, Reverse(*index)));
     }
-    let mut found = BTreeMap::new();
     for (apps, strongest) in others_on {
         // A check on all of these apps is also on the one that has the fewest checks.
         let on_apps = apps.iter().filter_map(|app| checks_on.get(app));

@@ -20,7 +20,8 @@ pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
     }
     let others = || pod.pulls.iter().filter(|pull| !pull.is_check);
     let images: BTreeSet<_> = others().map(Pull::same_image).collect();
-    let before: BTreeSet<_> = others().map(Pull::same_image_before).collect();
+    let changed = others().filter(|pull| pull.new_image.is_some());
+    let before: BTreeSet<_> = changed.map(Pull::same_image_before).collect();
     let is_used = |image: &str| images.contains(image) || before.contains(image);
     let is_update = pod.request.operation == Operation::PodUpdate;
     let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
