@@ -12,7 +12,6 @@ pub use self::changes::{Edit, apply};
 use self::changes::{changes, edits};
 use self::sentences::{message, warnings};
 use self::verdict::{Verdict, verdict};
-use crate::entry::Entry;
 use crate::pod::Pod;
 use crate::request::Operation;
 use crate::settings::Mode;
@@ -50,9 +49,10 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<Edit>) {
+pub fn answer(pod: &Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
     let creates = pod.request.creates;
-    let rejecting = entries
+    let rejecting = pod
+        .entries
         .iter()
         .filter_map(|entry| match verdict(pod, entry) {
             (Verdict::Rejects, prefix) => Some((entry, prefix)),
@@ -64,12 +64,12 @@ pub fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<
     let is_pod = pod.request.operation != Operation::Template;
     let is_repaired = pod.settings.mode == Mode::Fix && !is_rejected && is_pod;
     let changes = if is_repaired {
-        changes(pod, entries)
+        changes(pod)
     } else {
         Vec::new()
     };
-    let warnings = warnings(pod, entries, is_repaired);
-    let audit_annotations = annotations::audit_annotations(pod, entries, &changes);
+    let warnings = warnings(pod, is_repaired);
+    let audit_annotations = annotations::audit_annotations(pod, &changes);
     let response = ValidationResponse {
         accepted: !is_rejected,
         code: is_rejected.then(|| code(creates, is_retryable)),
@@ -80,7 +80,7 @@ pub fn answer(pod: &Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, Vec<
     };
     let edits = if is_repaired {
         // At UPDATE no annotation is written, because it would be one more change of the Pod.
-        let annotations = creates.then(|| annotations::pod_annotations(pod, entries, &changes));
+        let annotations = creates.then(|| annotations::pod_annotations(pod, &changes));
         edits(pod, changes, annotations.unwrap_or_default())
     } else {
         Vec::new()

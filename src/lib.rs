@@ -66,7 +66,6 @@
 #[cfg(target_family = "wasm")]
 mod allocator;
 mod answer;
-mod entry;
 pub mod image;
 mod json;
 pub mod lookup;

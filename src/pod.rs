@@ -1,5 +1,6 @@
 //! The examined Pod: the list of its pulls, which the rules change.
 
+mod entry;
 mod pull;
 mod spec;
 mod start_order;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub use self::entry::{Entry, Sentence, What};
 pub use self::pull::{Moment, Pull};
 pub use self::spec::{List, MOUNT_FOLDER, Spec, mount};
 use self::start_order::moment;
@@ -26,6 +28,8 @@ pub struct Pod<'o> {
     /// The pulls: of init containers, app containers, ephemeral containers and image volumes, in
     /// this order. The checks that a rule adds come last.
     pub pulls: Vec<Pull<'o>>,
+    /// What the rules did.
+    pub entries: Vec<Entry<'o>>,
     /// The number of pulls that came in.
     requested: usize,
 }
@@ -60,6 +64,7 @@ impl<'o> Pod<'o> {
             spec,
             settings,
             pulls: Vec::with_capacity(count),
+            entries: Vec::new(),
             requested: 0,
         };
         let mut mounts = Mounts::new();
@@ -116,12 +121,6 @@ impl<'o> Pod<'o> {
         self.pulls.iter().any(|pull| pull.is_check)
     }
 
-    /// The pulls that the rules after *invalid-image* examine, with their positions.
-    pub fn examined_mut(&mut self) -> impl Iterator<Item = (usize, &mut Pull<'o>)> {
-        let pulls = self.pulls.iter_mut().enumerate();
-        pulls.filter(|(_, pull)| pull.is_examined())
-    }
-
     /// The examined pulls by their image: the images in the order of their first pulls, each with
     /// the positions of its pulls.
     pub fn by_image(&self) -> Vec<Vec<usize>> {
@@ -160,6 +159,14 @@ impl<'o> Pod<'o> {
     pub fn added(&self) -> &[Pull<'o>] {
         self.pulls.get(self.requested..).unwrap_or_default()
     }
+}
+
+/// The pulls that the rules after *invalid-image* examine, with their positions.
+pub fn examined<'p, 'o>(
+    pulls: &'p mut [Pull<'o>],
+) -> impl Iterator<Item = (usize, &'p mut Pull<'o>)> {
+    let pulls = pulls.iter_mut().enumerate();
+    pulls.filter(|(_, pull)| pull.is_examined())
 }
 
 /// Adds the mounts of a container at this position. An ephemeral container mounts nothing while a

@@ -76,9 +76,9 @@ fn examine(
     if !pod.is_needed() {
         return Ok(None);
     }
-    let entries = rules::run(&mut pod, client);
-    let answer = answer(&pod, &entries);
-    keep((pod, entries));
+    rules::run(&mut pod, client);
+    let answer = answer(&pod);
+    keep(pod);
     Ok(Some(answer))
 }
 

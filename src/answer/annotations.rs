@@ -12,24 +12,19 @@ use serde_json::{Map, Value, json};
 
 use super::changes::Change;
 use super::sentences::unrepaired;
-use crate::entry::{Entry, What};
-use crate::pod::Pod;
+use crate::pod::{Entry, Pod, What};
 use crate::request::Metadata;
 use crate::sanitize::sanitize;
 
 /// The audit annotations. None has no entries.
-pub fn audit_annotations(
-    pod: &Pod<'_>,
-    entries: &[Entry<'_>],
-    changes: &[Change<'_>],
-) -> HashMap<String, String> {
-    let findings = entries.iter().filter(|entry| entry.is_finding());
+pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<String, String> {
+    let findings = pod.entries.iter().filter(|entry| entry.is_finding());
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|entry| entry.position());
     let findings = findings
         .iter()
         .map(|entry| to_json(&Finding::of(pod, entry)));
-    let lookups = entries.iter().filter_map(|entry| match &entry.what {
+    let lookups = pod.entries.iter().filter_map(|entry| match &entry.what {
         What::Lookup(image, action, failure) => Some((image, action, failure.class())),
         _ => None,
     });
@@ -96,13 +91,10 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The annotations to write. None that would not change, and none for which the
 /// others leave no room.
-pub fn pod_annotations(
-    pod: &Pod<'_>,
-    entries: &[Entry<'_>],
-    changes: &[Change<'_>],
-) -> Vec<(&'static str, String)> {
+pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<(&'static str, String)> {
     let metadata = &pod.metadata;
-    let mut warnings = entries
+    let mut warnings = pod
+        .entries
         .iter()
         .filter_map(|entry| unrepaired(pod, entry, true));
     let sizes = metadata

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::entry::{Entry, What};
-use crate::pod::{List, Pod, Pull, mount};
+use crate::pod::{Entry, List, Pod, Pull, What, mount};
 
 /// A change. It is an entry of the audit annotation `changes` and of the record.
 #[derive(Serialize)]
@@ -28,8 +27,8 @@ pub struct Change<'p> {
 pub type Edit = (String, Option<usize>, Value);
 
 /// All changes, in the order of the returned Pod.
-pub fn changes<'p>(pod: &'p Pod<'_>, entries: &[Entry<'_>]) -> Vec<Change<'p>> {
-    let changes = entries.iter().filter_map(|entry| change(pod, entry));
+pub fn changes<'p>(pod: &'p Pod<'_>) -> Vec<Change<'p>> {
+    let changes = pod.entries.iter().filter_map(|entry| change(pod, entry));
     let mut changes: Vec<Change<'p>> = changes.collect();
     changes.sort_by_key(|change| change.position);
     changes

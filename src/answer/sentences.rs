@@ -1,8 +1,7 @@
 //! The sentences for people: the message of a rejection, and the warnings.
 
 use super::verdict::{Verdict, verdict};
-use crate::entry::{Entry, Sentence, What};
-use crate::pod::Pod;
+use crate::pod::{Entry, Pod, Sentence, What};
 use crate::sanitize::sanitize;
 use crate::settings::Action;
 
@@ -53,8 +52,8 @@ pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>, is_repaired: bool) -> Option
 
 /// The warnings of an answer: a line for each entry that warns, and for each repair that is worth
 /// knowing. If there are too many, the last line says how many more.
-pub fn warnings(pod: &Pod<'_>, entries: &[Entry<'_>], is_repaired: bool) -> Vec<String> {
-    let lines = entries.iter().filter_map(|entry| {
+pub fn warnings(pod: &Pod<'_>, is_repaired: bool) -> Vec<String> {
+    let lines = pod.entries.iter().filter_map(|entry| {
         if let (Verdict::Repairs, _) = verdict(pod, entry) {
             let sentence = sentence(pod, entry, true)?;
             return sentence.repaired.filter(|_| is_repaired);

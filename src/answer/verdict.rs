@@ -1,7 +1,6 @@
 //! What each mode and a pod template do with each kind of entry.
 
-use crate::entry::{Entry, What};
-use crate::pod::Pod;
+use crate::pod::{Entry, Pod, What};
 use crate::request::Operation;
 use crate::settings::{Mode, PodTemplates};
 

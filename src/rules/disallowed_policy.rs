@@ -1,16 +1,15 @@
 //! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies.
 
-use crate::entry::{Entry, Sentence, What};
 use crate::image::{Pattern, PullPolicy};
-use crate::pod::{Pod, Pull};
+use crate::pod::{Entry, Pod, Pull, Sentence, What, examined};
 
 const RULE: &str = "disallowed-policy";
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
-pub fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn replace(pod: &mut Pod<'_>) {
     let may_set = pod.request.operation.may_set_policies();
-    for (index, pull) in pod.examined_mut() {
+    for (index, pull) in examined(&mut pod.pulls) {
         let Some((setting, pattern, allowed)) = disallowed(pull) else {
             continue;
         };
@@ -20,18 +19,19 @@ pub fn replace<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
         } else {
             What::FixedPolicy(allowed)
         };
-        entries.push(Entry::new(RULE, index, what, move |pull, image| {
-            let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
-            let anew = || {
-                let allowed = allowed.as_str();
-                format!("a Pod's pull policies can't change, so create it anew with {allowed}")
-            };
-            Sentence {
-                problem: format!("{pulls} but images.{setting} has {pattern}"),
-                help: if may_set { pull.advice() } else { anew() },
-                repaired: Some(format!("{} (images.{setting})", pull.now_pulls())),
-            }
-        }));
+        pod.entries
+            .push(Entry::new(RULE, index, what, move |pull, image| {
+                let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
+                let anew = || {
+                    let allowed = allowed.as_str();
+                    format!("a Pod's pull policies can't change, so create it anew with {allowed}")
+                };
+                Sentence {
+                    problem: format!("{pulls} but images.{setting} has {pattern}"),
+                    help: if may_set { pull.advice() } else { anew() },
+                    repaired: Some(format!("{} (images.{setting})", pull.now_pulls())),
+                }
+            }));
     }
 }
 

@@ -5,16 +5,15 @@
 //! reported only if `images.requireAlways` is set, because it may be an image that these patterns
 //! mean.
 
-use crate::entry::{Entry, Sentence, What};
 use crate::image::Invalid;
-use crate::pod::{Pod, Pull};
+use crate::pod::{Entry, Pod, Pull, Sentence, What};
 use crate::request::Operation;
 
 const RULE: &str = "invalid-image";
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API
 /// server, because a controller may fill it in.
-pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn report(pod: &mut Pod<'_>) {
     let spec = pod.request.kind.spec_path();
     for (index, pull) in pod.pulls.iter().enumerate() {
         if !pull.is_new || !pull.is_invalid() {
@@ -39,6 +38,7 @@ pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
                 repaired: None,
             }
         };
-        entries.push(Entry::new(RULE, index, What::WrongImage, sentence));
+        let entry = Entry::new(RULE, index, What::WrongImage, sentence);
+        pod.entries.push(entry);
     }
 }

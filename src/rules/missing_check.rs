@@ -11,8 +11,7 @@ mod new_checks;
 
 use self::needs::{Uncovered, uncovered};
 use self::new_checks::{NotAdded, new_checks};
-use crate::entry::{Entry, Sentence, What};
-use crate::pod::{List, Pod, Pull};
+use crate::pod::{Entry, List, Pod, Pull, Sentence, What};
 use crate::sanitize::sanitize;
 use crate::settings::OnMissing;
 
@@ -21,7 +20,7 @@ const RULE: &str = "missing-check";
 /// Adds the checks of the images that are not covered, or reports the images, as
 /// `imageChecks.onMissing` says. `images` has the positions of the pulls with each image, and gets
 /// those of the added checks.
-pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Vec<usize>]) {
+pub fn add(pod: &mut Pod<'_>, images: &mut [Vec<usize>]) {
     let action = pod.settings.image_checks.on_missing;
     if action == OnMissing::Off || !applies(pod) {
         return;
@@ -41,7 +40,8 @@ pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Ve
         Ok(checks) => {
             pod.pulls.reserve_exact(checks.len());
             for (one, check) in uncovered.iter().zip(checks) {
-                entries.extend(added(pod, one, &check));
+                let entry = added(pod, one, &check);
+                pod.entries.extend(entry);
                 if let Some(pulls) = images.get_mut(one.image) {
                     pulls.push(pod.pulls.len());
                 }
@@ -49,7 +49,8 @@ pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Ve
             }
         }
         Err(not_added) => {
-            entries.extend(uncovered.iter().map(|one| report(one, &not_added)));
+            let reports = uncovered.iter().map(|one| report(one, &not_added));
+            pod.entries.extend(reports);
         }
     }
 }

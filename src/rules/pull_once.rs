@@ -8,15 +8,14 @@
 //! volume's `image` without a word, and a lowered container would then run an old image that nobody
 //! asked for.
 
-use crate::entry::{Entry, What};
 use crate::image::PullPolicy::{Always, IfNotPresent};
-use crate::pod::{List, Pod};
+use crate::pod::{Entry, List, Pod, What};
 
 const RULE: &str = "pull-once";
 
 /// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with
 /// the same image and `Always`. `images` has the positions of the pulls with each image.
-pub fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+pub fn lower(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
     if !pod.settings.pull_once || !pod.has_checks() {
         return;
     }
@@ -36,7 +35,7 @@ pub fn lower<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<
                 && pull.settings.require_always.is_none()
             {
                 pull.policy = IfNotPresent;
-                entries.push(Entry::silent(RULE, *index, What::Policy));
+                pod.entries.push(Entry::silent(RULE, *index, What::Policy));
             }
         }
     }

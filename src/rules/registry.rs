@@ -5,43 +5,39 @@ mod failed;
 mod images;
 mod pin;
 
+use std::collections::BTreeMap;
+
 use self::failed::use_failure;
 use self::images::images;
 pub use self::pin::restore;
 use self::pin::{lower_policies, pin};
-use crate::entry::Entry;
 use crate::lookup::{Client, Session};
-use crate::pod::Pod;
+use crate::pod::{Entry, Pod};
 use crate::settings::Lookup;
 
 /// Looks up the images that the settings select, and does what the settings demand. Returns the
 /// failed lookups, sorted by image.
-pub fn look_up<'o>(
-    pod: &mut Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    client: &mut dyn Client,
-) -> Vec<Entry<'o>> {
+pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>> {
     let lookup = pod.settings.registry.lookup;
     if lookup == Lookup::Off {
         return Vec::new();
     }
     if lookup.pins() && pod.request.operation.is_before_start() {
-        lower_policies(pod, entries);
+        lower_policies(pod);
     }
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     let mut session = Session::new(client);
     for image in images(pod, lookup) {
         match session.digest(image.reference) {
             Ok(digest) if lookup.pins() && image.is_of_pods => {
-                pin(pod, entries, &image.pulls, &digest);
+                pin(pod, &image.pulls, &digest);
             }
             Ok(_) => {}
-            Err(failure) => failed.push((
-                image.reference.lookup_name(),
-                use_failure(pod, entries, &image, failure),
-            )),
+            Err(failure) => {
+                let entry = use_failure(pod, &image, failure);
+                failed.insert(image.reference.lookup_name(), entry);
+            }
         }
     }
-    failed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    failed.into_iter().map(|(_, entry)| entry).collect()
+    failed.into_values().collect()
 }

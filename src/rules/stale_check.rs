@@ -7,14 +7,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::entry::{Entry, Sentence, What};
-use crate::pod::{List, Pod, Pull};
+use crate::pod::{Entry, List, Pod, Pull, Sentence, What};
 use crate::request::Operation;
 
 const RULE: &str = "stale-check";
 
 /// Warns of each check whose image no pull that is no check has, neither as it came in nor now.
-pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn report(pod: &mut Pod<'_>) {
     if !pod.has_checks() {
         return;
     }
@@ -34,7 +33,7 @@ pub fn report<'o>(pod: &Pod<'o>, entries: &mut Vec<Entry<'o>>) {
             && !tag.is_some_and(|tag| images.contains(tag))
         {
             let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);
-            entries.push(Entry {
+            pod.entries.push(Entry {
                 is_warning: true,
                 ..Entry::new(RULE, index, What::WrongImage, sentence)
             });

@@ -7,33 +7,26 @@
 
 use std::cmp::Reverse;
 
-use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy;
-use crate::pod::{Pod, strongest_after};
+use crate::pod::{Entry, Pod, Sentence, What, strongest_after};
 
 const RULE: &str = "weak-check";
 
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
-pub fn raise<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &[Vec<usize>]) {
+pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
     for pulls in images {
         let (checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|(_, pull)| pull.is_check);
         if checks.is_empty() {
             continue;
         }
         for (check, (needed, Reverse(strongest))) in strongest_after(&checks, &others) {
-            raise_to(pod, entries, check, needed, strongest);
+            raise_to(pod, check, needed, strongest);
         }
     }
 }
 
 /// Raises a check that is weaker than the strongest pull after it.
-fn raise_to<'o>(
-    pod: &mut Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    check: usize,
-    needed: PullPolicy,
-    strongest: usize,
-) {
+fn raise_to(pod: &mut Pod<'_>, check: usize, needed: PullPolicy, strongest: usize) {
     let Some(strongest) = pod.pulls.get(strongest) else {
         return;
     };
@@ -42,12 +35,13 @@ fn raise_to<'o>(
         return;
     };
     pull.policy = needed;
-    entries.push(Entry::new(RULE, check, What::Policy, move |pull, image| {
+    let entry = Entry::new(RULE, check, What::Policy, move |pull, image| {
         let (pulls, needed) = (pull.pulls(image), needed.as_str());
         Sentence {
             problem: format!("{pulls} but {strongest} pulls it with {needed}"),
             help: pull.advice(),
             repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
         }
-    }));
+    });
+    pod.entries.push(entry);
 }

@@ -100,10 +100,11 @@ impl<'p, 'o> Needs<'p, 'o> {
     /// this image that need a check.
     fn covers(&self, pull: &Pull<'_>, strongest: PullPolicy) -> bool {
         let is_init = pull.list == List::InitContainers;
-        // The controller's own checks come after the init container that brings their program.
-        let is_early_check = pull.is_check && is_init && pull.moment < Some(self.first_needing);
-        (pull.is_check || (is_init && pull.policy >= strongest))
-            && (self.gates(pull, self.work) || is_early_check)
+        if pull.is_check && is_init {
+            // The controller's own checks come after the init container that brings their program.
+            return pull.moment < Some(self.first_needing);
+        }
+        (pull.is_check || (is_init && pull.policy >= strongest)) && self.gates(pull, self.work)
     }
 
     /// Whether the work that begins at a moment starts after this init container or image volume.

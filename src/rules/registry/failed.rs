@@ -1,26 +1,20 @@
 //! What *registry* does after a failed lookup, as the settings demand.
 
 use super::images::{Image, RULE};
-use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent};
 use crate::lookup::{Class, Failure};
-use crate::pod::{Pod, Pull};
+use crate::pod::{Entry, Pod, Pull, Sentence, What};
 use crate::request::Operation;
 use crate::sanitize::sanitize;
 use crate::settings::Action;
 
 /// Does what the settings demand after the lookup of this image failed. Returns the report of the
 /// lookup. It has no sentence if a report of the image has it.
-pub fn use_failure<'o>(
-    pod: &mut Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    image: &Image<'_>,
-    failure: Failure,
-) -> Entry<'o> {
+pub fn use_failure<'o>(pod: &mut Pod<'o>, image: &Image<'_>, failure: Failure) -> Entry<'o> {
     let action = action(pod, image, failure);
     let can_lower = failure.can_use_cached() && pod.request.operation.may_set_policies();
     let done = match action {
-        Action::UseCached if can_lower => use_cached(pod, entries, &image.pulls, failure),
+        Action::UseCached if can_lower => use_cached(pod, &image.pulls, failure),
         Action::UseCached => Action::Allow,
         Action::Allow | Action::Reject => action,
     };
@@ -41,7 +35,7 @@ pub fn use_failure<'o>(
         let subject = format!("{}'s image {image}", pull.label());
         failed(&subject, failure)
     };
-    entries.push(Entry {
+    pod.entries.push(Entry {
         is_retryable: failure.is_retryable(),
         is_warning: !rejects,
         ..Entry::new(RULE, first, what, sentence)
@@ -71,12 +65,7 @@ fn failed(image: &str, failure: Failure) -> Sentence {
 
 /// Lets these pulls use the image that the node has: `Always` becomes `IfNotPresent`, except where
 /// `images.requireAlways` matches. Returns `Allow` if nothing was lowered.
-fn use_cached<'o>(
-    pod: &mut Pod<'o>,
-    entries: &mut Vec<Entry<'o>>,
-    pulls: &[usize],
-    failure: Failure,
-) -> Action {
+fn use_cached(pod: &mut Pod<'_>, pulls: &[usize], failure: Failure) -> Action {
     let mut done = Action::Allow;
     for index in pulls {
         if let Some(pull) = pod.pulls.get_mut(*index)
@@ -85,7 +74,7 @@ fn use_cached<'o>(
         {
             pull.policy = IfNotPresent;
             done = Action::UseCached;
-            entries.push(Entry {
+            pod.entries.push(Entry {
                 is_retryable: failure.is_retryable(),
                 ..Entry::new(RULE, *index, What::Policy, no_digest)
             });

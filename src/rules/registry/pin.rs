@@ -5,23 +5,23 @@
 //! which the kubelet itself would pull only if the digest has changed.
 
 use super::images::RULE;
-use crate::entry::{Entry, Sentence, What};
 use crate::image::PullPolicy::{Always, IfNotPresent, Never};
 use crate::image::{Reference, is_digest};
-use crate::pod::{Pod, Pull};
+use crate::pod::{Entry, Pod, Pull, Sentence, What, examined};
 use crate::request::Operation;
 use crate::sanitize::sanitize;
 
 /// Writes the digest into these pulls of an image, and sets their pull policies, unless they are
 /// `Never`.
-pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize], digest: &str) {
+pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
     let may_set = pod.request.operation.may_set_policies();
     for index in pulls {
         let Some(pull) = pod.pulls.get_mut(*index) else {
             continue;
         };
         pull.new_image = Some([&*pull.same_image(), "@", digest].concat());
-        entries.push(Entry::new(RULE, *index, What::Image, by_tag));
+        pod.entries
+            .push(Entry::new(RULE, *index, What::Image, by_tag));
         let policy = match pull.settings.require_always {
             _ if !may_set || pull.policy == Never => pull.policy,
             Some(_) => Always,
@@ -29,7 +29,7 @@ pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize],
         };
         if policy != pull.policy {
             pull.policy = policy;
-            entries.push(Entry::silent(RULE, *index, What::Policy));
+            pod.entries.push(Entry::silent(RULE, *index, What::Policy));
         }
     }
 }
@@ -46,25 +46,26 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
-pub fn lower_policies<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
+pub fn lower_policies(pod: &mut Pod<'_>) {
     let has_digest = |image: Reference<'_>| image.digest().is_some();
-    for (index, pull) in pod.examined_mut() {
+    for (index, pull) in examined(&mut pod.pulls) {
         if pull.policy == Always
             && pull.reference.is_ok_and(has_digest)
             && pull.settings.is_looked_up
             && pull.settings.require_always.is_none()
         {
             pull.policy = IfNotPresent;
-            entries.push(Entry::new(RULE, index, What::Policy, |pull, image| {
-                Sentence {
-                    problem: format!(
-                        "{} but its digest always names the same content",
-                        pull.pulls(image)
-                    ),
-                    help: pull.advice(),
-                    repaired: None,
-                }
-            }));
+            pod.entries
+                .push(Entry::new(RULE, index, What::Policy, |pull, image| {
+                    Sentence {
+                        problem: format!(
+                            "{} but its digest always names the same content",
+                            pull.pulls(image)
+                        ),
+                        help: pull.advice(),
+                        repaired: None,
+                    }
+                }));
         }
     }
 }
@@ -74,22 +75,21 @@ pub fn lower_policies<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
 /// Another digest, or in an outage none, would restart a container that runs.
 ///
 /// The container doesn't change then, so no later rule examines it.
-pub fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
-    let mut entries = Vec::new();
+pub fn restore(pod: &mut Pod<'_>) {
     if !pod.settings.registry.lookup.pins() || pod.request.operation != Operation::PodUpdate {
-        return entries;
+        return;
     }
-    for (index, pull) in pod.examined_mut() {
+    for (index, pull) in examined(&mut pod.pulls) {
         if let Some(stored) = pull.stored_image
             && pull.settings.is_looked_up
             && has_lost_digest(pull, stored)
         {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
-            entries.push(Entry::new(RULE, index, What::Image, lost_digest));
+            pod.entries
+                .push(Entry::new(RULE, index, What::Image, lost_digest));
         }
     }
-    entries
 }
 
 /// Whether the stored image is the image of this pull with a digest.

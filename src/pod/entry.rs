@@ -1,8 +1,8 @@
 //! The list that the rules make: what each of them changed, and what it found and could not change.
 
+use super::pull::Pull;
 use crate::image::PullPolicy;
 use crate::lookup::Failure;
-use crate::pod::Pull;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
