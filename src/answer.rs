@@ -49,7 +49,7 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub fn answer(pod: &Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
+pub fn answer(pod: &mut Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
     let creates = pod.request.creates;
     let rejecting = pod
         .entries
@@ -62,13 +62,9 @@ pub fn answer(pod: &Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
     let is_rejected = !rejecting.is_empty();
     let is_retryable = rejecting.iter().all(|(entry, _)| entry.is_retryable);
     let is_pod = pod.request.operation != Operation::Template;
-    let is_repaired = pod.settings.mode == Mode::Fix && !is_rejected && is_pod;
-    let changes = if is_repaired {
-        changes(pod)
-    } else {
-        Vec::new()
-    };
-    let warnings = warnings(pod, is_repaired);
+    pod.is_repaired = pod.settings.mode == Mode::Fix && !is_rejected && is_pod;
+    let changes = changes(pod);
+    let warnings = warnings(pod);
     let audit_annotations = annotations::audit_annotations(pod, &changes);
     let response = ValidationResponse {
         accepted: !is_rejected,
@@ -78,7 +74,7 @@ pub fn answer(pod: &Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
         warnings: (!warnings.is_empty()).then_some(warnings),
         audit_annotations: (!audit_annotations.is_empty()).then_some(audit_annotations),
     };
-    let edits = if is_repaired {
+    let edits = if pod.is_repaired {
         // At UPDATE no annotation is written, because it would be one more change of the Pod.
         let annotations = creates.then(|| annotations::pod_annotations(pod, &changes));
         edits(pod, changes, annotations.unwrap_or_default())

@@ -30,6 +30,8 @@ pub struct Pod<'o> {
     pub pulls: Vec<Pull<'o>>,
     /// What the rules did.
     pub entries: Vec<Entry<'o>>,
+    /// Whether the answer returns the Pod as the rules have changed it.
+    pub is_repaired: bool,
     /// The number of pulls that came in.
     requested: usize,
 }
@@ -65,6 +67,7 @@ impl<'o> Pod<'o> {
             settings,
             pulls: Vec::with_capacity(count),
             entries: Vec::new(),
+            is_repaired: false,
             requested: 0,
         };
         let mut mounts = Mounts::new();
@@ -107,8 +110,7 @@ impl<'o> Pod<'o> {
         let mut mounting = self.at(&pull.mounted_by).map(|(_, container)| container);
         let can_be_check =
             pull.ends || mounting.any(|container| container.ends || container.is_app());
-        let is_valid = !pull.settings.is_exempt && !pull.is_invalid();
-        is_valid && can_be_check && self.settings.image_checks.has_prefix(&pull.name)
+        pull.is_valid() && can_be_check && self.settings.image_checks.has_prefix(&pull.name)
     }
 
     /// Whether the rules have anything to examine.

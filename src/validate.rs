@@ -77,7 +77,7 @@ fn examine(
         return Ok(None);
     }
     rules::run(&mut pod, client);
-    let answer = answer(&pod);
+    let answer = answer(&mut pod);
     keep(pod);
     Ok(Some(answer))
 }

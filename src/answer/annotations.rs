@@ -96,7 +96,7 @@ pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<(&'static s
     let mut warnings = pod
         .entries
         .iter()
-        .filter_map(|entry| unrepaired(pod, entry, true));
+        .filter_map(|entry| unrepaired(pod, entry));
     let sizes = metadata
         .annotations()
         .map(|(key, value)| size(key, value.as_str()));

@@ -26,9 +26,10 @@ pub struct Change<'p> {
 /// list, and its elements are inserted there into the list at the path.
 pub type Edit = (String, Option<usize>, Value);
 
-/// All changes, in the order of the returned Pod.
+/// All changes, in the order of the returned Pod. None if it is the one that came in.
 pub fn changes<'p>(pod: &'p Pod<'_>) -> Vec<Change<'p>> {
-    let changes = pod.entries.iter().filter_map(|entry| change(pod, entry));
+    let made = pod.entries.iter().filter(|_| pod.is_repaired);
+    let changes = made.filter_map(|entry| change(pod, entry));
     let mut changes: Vec<Change<'p>> = changes.collect();
     changes.sort_by_key(|change| change.position);
     changes

@@ -11,10 +11,10 @@ const WARNINGS_MAX: usize = 10;
 /// has all that fit into 16 KiB.
 const SENTENCES_MAX: usize = 20;
 
-/// The sentence about an entry: about the returned object, or about the one that came in.
-fn sentence(pod: &Pod<'_>, entry: &Entry<'_>, is_about_returned: bool) -> Option<Sentence> {
+/// The sentence about an entry, with the image of the returned object.
+fn sentence(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<Sentence> {
     let pull = pod.pulls.get(entry.pull)?;
-    let image = if is_about_returned {
+    let image = if pod.is_repaired {
         pull.image()
     } else {
         pull.written_image
@@ -24,15 +24,15 @@ fn sentence(pod: &Pod<'_>, entry: &Entry<'_>, is_about_returned: bool) -> Option
 }
 
 /// A line of an answer: what is wrong, and what a person can do about it.
-fn line(pod: &Pod<'_>, entry: &Entry<'_>, prefix: &str, is_about_returned: bool) -> Option<String> {
-    let Sentence { problem, help, .. } = sentence(pod, entry, is_about_returned)?;
+fn line(pod: &Pod<'_>, entry: &Entry<'_>, prefix: &str) -> Option<String> {
+    let Sentence { problem, help, .. } = sentence(pod, entry)?;
     Some(format!("{prefix}{problem}: {help}"))
 }
 
 /// The message of a rejection: a sentence for each entry that rejects, the most important first.
 pub fn message(pod: &Pod<'_>, rejecting: &[(&Entry<'_>, &str)]) -> String {
     let shown = rejecting.iter().take(SENTENCES_MAX);
-    let lines = shown.filter_map(|(entry, prefix)| line(pod, entry, prefix, false));
+    let lines = shown.filter_map(|(entry, prefix)| line(pod, entry, prefix));
     let mut lines: Vec<String> = lines.collect();
     let hidden = rejecting.len().saturating_sub(SENTENCES_MAX);
     if hidden > 0 {
@@ -41,26 +41,25 @@ pub fn message(pod: &Pod<'_>, rejecting: &[(&Entry<'_>, &str)]) -> String {
     lines.join("; ")
 }
 
-/// The line about an entry that warns. In a repaired Pod, it is about the returned Pod, so a second
-/// run has the same line.
-pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>, is_repaired: bool) -> Option<String> {
+/// The line about an entry that warns. A second run, which gets the returned object, has the same
+/// line.
+pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<String> {
     match verdict(pod, entry) {
-        (Verdict::Warns, prefix) => line(pod, entry, prefix, is_repaired),
+        (Verdict::Warns, prefix) => line(pod, entry, prefix),
         _ => None,
     }
 }
 
 /// The warnings of an answer: a line for each entry that warns, and for each repair that is worth
 /// knowing. If there are too many, the last line says how many more.
-pub fn warnings(pod: &Pod<'_>, is_repaired: bool) -> Vec<String> {
-    let lines = pod.entries.iter().filter_map(|entry| {
-        if let (Verdict::Repairs, _) = verdict(pod, entry) {
-            let sentence = sentence(pod, entry, true)?;
-            return sentence.repaired.filter(|_| is_repaired);
-        }
-        let line = unrepaired(pod, entry, is_repaired)?;
-        Some([&line, suffix(&entry.what, is_repaired)].concat())
-    });
+pub fn warnings(pod: &Pod<'_>) -> Vec<String> {
+    let lines = pod
+        .entries
+        .iter()
+        .filter_map(|entry| match verdict(pod, entry) {
+            (Verdict::Repairs, _) if pod.is_repaired => sentence(pod, entry)?.repaired,
+            _ => Some([&unrepaired(pod, entry)?, suffix(pod, &entry.what)].concat()),
+        });
     let mut lines: Vec<String> = lines.collect();
     if lines.len() > WARNINGS_MAX {
         let shown = WARNINGS_MAX.saturating_sub(1);
@@ -72,10 +71,10 @@ pub fn warnings(pod: &Pod<'_>, is_repaired: bool) -> Vec<String> {
 }
 
 /// What was done after a failed lookup.
-const fn suffix(what: &What, is_repaired: bool) -> &'static str {
+const fn suffix(pod: &Pod<'_>, what: &What) -> &'static str {
     match what {
         What::Lookup(_, Action::Allow, _) => " (kept as it is)",
-        What::Lookup(_, Action::UseCached, _) if is_repaired => {
+        What::Lookup(_, Action::UseCached, _) if pod.is_repaired => {
             " (a node may use the image that it has)"
         }
         _ => "",

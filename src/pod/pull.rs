@@ -152,14 +152,15 @@ impl<'o> Pull<'o> {
         self.list == List::Containers && !self.settings.is_exempt
     }
 
-    /// Whether its image can't be parsed, or is an image ID that the settings refuse.
-    pub fn is_invalid(&self) -> bool {
-        !self.settings.is_exempt && (self.reference.is_err() || self.settings.is_ambiguous_id)
+    /// Whether it takes part in the rules: it is not exempt, and its image can be parsed and is no
+    /// image ID that the settings refuse.
+    pub fn is_valid(&self) -> bool {
+        !self.settings.is_exempt && self.reference.is_ok() && !self.settings.is_ambiguous_id
     }
 
     /// Whether the rules after *invalid-image* examine it.
     pub fn is_examined(&self) -> bool {
-        self.is_new && !self.settings.is_exempt && !self.is_invalid()
+        self.is_new && self.is_valid()
     }
 
     /// The image now.

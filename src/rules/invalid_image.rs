@@ -16,7 +16,7 @@ const RULE: &str = "invalid-image";
 pub fn report(pod: &mut Pod<'_>) {
     let spec = pod.request.kind.spec_path();
     for (index, pull) in pod.pulls.iter().enumerate() {
-        if !pull.is_new || !pull.is_invalid() {
+        if !pull.is_new || pull.is_valid() || pull.settings.is_exempt {
             continue;
         }
         let (problem, help) = match pull.reference {
