@@ -33,12 +33,12 @@ pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<Strin
         json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
     });
     let lists = [
-        ("findings", joined(findings, Earlier::default(), LIST_MAX)),
+        ("findings", joined(findings, Earlier::default, LIST_MAX)),
         (
             "changes",
-            joined(changes.iter().map(to_json), Earlier::default(), LIST_MAX),
+            joined(changes.iter().map(to_json), Earlier::default, LIST_MAX),
         ),
-        ("lookups", joined(lookups, Earlier::default(), LIST_MAX)),
+        ("lookups", joined(lookups, Earlier::default, LIST_MAX)),
     ];
     let lists = lists.into_iter();
     lists
@@ -126,7 +126,7 @@ fn size(key: &str, value: Option<&str>) -> usize {
 /// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option<String> {
     let earlier = metadata.annotation(CHANGES_ANNOTATION);
-    let earlier = earlier.and_then(earlier_record).unwrap_or_default();
+    let earlier = || earlier.and_then(earlier_record).unwrap_or_default();
     joined(changes.iter().map(to_json), earlier, max)
 }
 
@@ -187,13 +187,14 @@ fn to_json(value: &impl Serialize) -> String {
 /// counts what doesn't fit. None without new entries, or if not even the last entry fits.
 fn joined(
     entries: impl ExactSizeIterator<Item = String>,
-    (earlier, more): Earlier,
+    earlier: impl FnOnce() -> Earlier,
     max: usize,
 ) -> Option<String> {
     let count = entries.len();
     if count == 0 {
         return None;
     }
+    let (earlier, more) = earlier();
     let mut list = String::from("[");
     let count = u64::try_from(count.saturating_add(earlier.len())).unwrap_or(u64::MAX);
     let mut left_out = count.saturating_add(more);

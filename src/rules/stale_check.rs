@@ -18,9 +18,11 @@ pub fn report(pod: &mut Pod<'_>) {
         return;
     }
     let others = || pod.pulls.iter().filter(|pull| !pull.is_check);
-    let images: BTreeSet<_> = others().map(Pull::same_image).collect();
+    let mut images = BTreeSet::new();
+    images.extend(others().map(Pull::same_image));
     let changed = others().filter(|pull| pull.new_image.is_some());
-    let before: BTreeSet<_> = changed.map(Pull::same_image_before).collect();
+    let mut before = BTreeSet::new();
+    before.extend(changed.map(Pull::same_image_before));
     let is_used = |image: &str| images.contains(image) || before.contains(image);
     let is_update = pod.request.operation == Operation::PodUpdate;
     let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
