@@ -91,13 +91,13 @@ impl<'o> Pod<'o> {
         mounts: &mut Mounts<'o>,
         stored: &Stored<'o>,
     ) -> Result<(), InvalidField<'o>> {
+        pull.position = self.pulls.len();
         if pull.list == List::Volumes {
             pull.mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
         } else {
-            add_mounts(&pull, self.pulls.len(), mounts)?;
+            add_mounts(&pull, mounts)?;
         }
-        let mounting = self.at(&pull.mounted_by).next();
-        pull.moment = moment(&pull, mounting.map(|(_, container)| container));
+        pull.moment = moment(&pull, self.at(&pull.mounted_by).next());
         pull.is_check = self.is_check(&pull);
         pull.stored_image = stored.get(&(pull.list, &*pull.name)).copied();
         pull.is_new = is_new(self.request.operation, &pull);
@@ -107,7 +107,7 @@ impl<'o> Pod<'o> {
 
     /// Whether a pull is an image check.
     fn is_check(&self, pull: &Pull<'_>) -> bool {
-        let mut mounting = self.at(&pull.mounted_by).map(|(_, container)| container);
+        let mut mounting = self.at(&pull.mounted_by);
         let can_be_check =
             pull.ends || mounting.any(|container| container.ends || container.is_app());
         pull.is_valid() && can_be_check && self.settings.image_checks.has_prefix(&pull.name)
@@ -127,10 +127,9 @@ impl<'o> Pod<'o> {
     /// the positions of its pulls.
     pub fn by_image(&self) -> Vec<Vec<usize>> {
         let mut images: BTreeMap<Cow<'_, str>, Vec<usize>> = BTreeMap::new();
-        for (index, pull) in self.pulls.iter().enumerate() {
-            if pull.is_examined() {
-                images.entry(pull.same_image()).or_default().push(index);
-            }
+        for pull in self.pulls.iter().filter(|pull| pull.is_examined()) {
+            let pulls = images.entry(pull.same_image()).or_default();
+            pulls.push(pull.position);
         }
         let mut images: Vec<Vec<usize>> = images.into_values().collect();
         // The lists are disjoint, so their first elements give the order.
@@ -138,23 +137,21 @@ impl<'o> Pod<'o> {
         images
     }
 
-    /// The pulls at these positions, each with its position.
-    pub fn at<'p>(&'p self, indexes: &'p [usize]) -> impl Iterator<Item = (usize, &'p Pull<'o>)> {
-        let pull = |index: &usize| Some((*index, self.pulls.get(*index)?));
-        indexes.iter().filter_map(pull)
+    /// The pulls at these positions.
+    pub fn at<'p>(&'p self, positions: &'p [usize]) -> impl Iterator<Item = &'p Pull<'o>> {
+        let pull = |position: &usize| self.pulls.get(*position);
+        positions.iter().filter_map(pull)
     }
 
-    /// The app containers that are not exempt, with their positions.
-    pub fn apps(&self) -> impl Iterator<Item = (usize, &Pull<'o>)> {
-        let pulls = self.pulls.iter().enumerate();
-        pulls.filter(|(_, pull)| pull.is_app())
+    /// The app containers that are not exempt.
+    pub fn apps(&self) -> impl Iterator<Item = &Pull<'o>> {
+        self.pulls.iter().filter(|pull| pull.is_app())
     }
 
-    /// The first init container: the first that is neither a native sidecar nor exempt. With its
-    /// position.
-    pub fn first_init(&self) -> Option<(usize, &Pull<'o>)> {
-        let mut pulls = self.pulls.iter().enumerate();
-        pulls.find(|(_, pull)| pull.ends && !pull.settings.is_exempt)
+    /// The first init container: the first that is neither a native sidecar nor exempt.
+    pub fn first_init(&self) -> Option<&Pull<'o>> {
+        let mut pulls = self.pulls.iter();
+        pulls.find(|pull| pull.ends && !pull.settings.is_exempt)
     }
 
     /// The checks that a rule has added: entries of one list, one after another.
@@ -163,28 +160,16 @@ impl<'o> Pod<'o> {
     }
 }
 
-/// The pulls that the rules after *invalid-image* examine, with their positions.
-pub fn examined<'p, 'o>(
-    pulls: &'p mut [Pull<'o>],
-) -> impl Iterator<Item = (usize, &'p mut Pull<'o>)> {
-    let pulls = pulls.iter_mut().enumerate();
-    pulls.filter(|(_, pull)| pull.is_examined())
-}
-
-/// Adds the mounts of a container at this position. An ephemeral container mounts nothing while a
+/// Adds the mounts of a container. An ephemeral container mounts nothing while a
 /// Pod starts, but its mounts have to have the right shape too.
-fn add_mounts<'o>(
-    container: &Pull<'o>,
-    position: usize,
-    mounts: &mut Mounts<'o>,
-) -> Result<(), InvalidField<'o>> {
+fn add_mounts<'o>(container: &Pull<'o>, mounts: &mut Mounts<'o>) -> Result<(), InvalidField<'o>> {
     for mount in json::list(container.value, "volumeMounts")? {
         let volume = json::string(mount, "name")?.unwrap_or_default();
         if container.list != List::EphemeralContainers {
             let containers = mounts.entry(volume).or_default();
             // A container may mount a volume several times.
-            if containers.last() != Some(&position) {
-                containers.push(position);
+            if containers.last() != Some(&container.position) {
+                containers.push(container.position);
             }
         }
     }

@@ -104,7 +104,7 @@ fn insertions(pod: &Pod<'_>) -> Vec<Edit> {
     };
     let containers = pod.at(&first.mounted_by);
     let mut edits: Vec<Edit> = containers
-        .map(|(_, container)| {
+        .map(|container| {
             let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
             let mounts = added.iter().map(|check| mount(&check.name));
             (path, Some(usize::MAX), mounts.collect())

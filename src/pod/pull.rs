@@ -28,6 +28,8 @@ impl Moment {
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
 #[derive(Clone)]
 pub struct Pull<'o> {
+    /// The position in the Pod.
+    pub position: usize,
     pub list: List,
     /// The index in the list: that of the request, or of an added check in the returned object.
     pub index: usize,
@@ -100,6 +102,7 @@ impl<'o> Pull<'o> {
     /// A pull without an entry of the request.
     pub fn new(list: List, index: usize) -> Self {
         Self {
+            position: 0,
             list,
             index,
             value: &Value::Null,

@@ -32,21 +32,15 @@ pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
 /// among equals the first of the Pod.
 pub type Strongest = (PullPolicy, Reverse<usize>);
 
-/// A pull with its position in the Pod.
-type Positioned<'p, 'o> = (usize, &'p Pull<'o>);
-
 /// The strongest of `others` that starts after each check, by the check's position. The lists can be
 /// very long, so no two pulls are compared with each other.
-pub fn strongest_after(
-    checks: &[Positioned<'_, '_>],
-    others: &[Positioned<'_, '_>],
-) -> BTreeMap<usize, Strongest> {
+pub fn strongest_after(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usize, Strongest> {
     let mut found = strongest_on_apps(checks, others);
     // The strongest at each moment, and then at each moment or later.
     let mut from: BTreeMap<Moment, Strongest> = BTreeMap::new();
-    for (index, pull) in others {
+    for pull in others {
         if let Some(moment) = pull.moment {
-            raise(&mut from, moment, (pull.policy, Reverse(*index)));
+            raise(&mut from, moment, (pull.policy, Reverse(pull.position)));
         }
     }
     let mut later = (PullPolicy::Never, Reverse(usize::MAX));
@@ -54,28 +48,25 @@ pub fn strongest_after(
         later = later.max(*strongest);
         *strongest = later;
     }
-    for (index, check) in checks {
+    for check in checks {
         let start = match check.moment {
             None | Some(Moment::APPS) => continue,
             Some(moment) if check.list == List::Volumes => Included(moment),
             Some(moment) => Excluded(moment),
         };
         let strongest = from.range((start, Unbounded)).next();
-        found.extend(strongest.map(|(_, strongest)| (*index, *strongest)));
+        found.extend(strongest.map(|(_, strongest)| (check.position, *strongest)));
     }
     found
 }
 
 /// The same for the checks that are volumes which only app containers mount. After such a volume
 /// start the app containers that mount it, and the volumes that only such containers mount.
-fn strongest_on_apps(
-    checks: &[Positioned<'_, '_>],
-    others: &[Positioned<'_, '_>],
-) -> BTreeMap<usize, Strongest> {
-    let is_with_apps = |(_, pull): &&Positioned<'_, '_>| pull.moment == Some(Moment::APPS);
-    let mut checks_on: BTreeMap<usize, Vec<&Positioned<'_, '_>>> = BTreeMap::new();
+fn strongest_on_apps(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usize, Strongest> {
+    let is_with_apps = |pull: &&&Pull<'_>| pull.moment == Some(Moment::APPS);
+    let mut checks_on: BTreeMap<usize, Vec<&Pull<'_>>> = BTreeMap::new();
     for check in checks.iter().filter(is_with_apps) {
-        for app in &check.1.mounted_by {
+        for app in &check.mounted_by {
             checks_on.entry(*app).or_default().push(check);
         }
     }
@@ -85,21 +76,21 @@ fn strongest_on_apps(
     }
     // Many volumes can be on the same app containers. An app container is on itself.
     let mut others_on: BTreeMap<&[usize], Strongest> = BTreeMap::new();
-    for (index, pull) in others.iter().filter(is_with_apps) {
+    for pull in others.iter().filter(is_with_apps) {
         let apps: &[usize] = match pull.list {
             List::Volumes => &pull.mounted_by,
-            _ => slice::from_ref(index),
+            _ => slice::from_ref(&pull.position),
         };
-        raise(&mut others_on, apps, (pull.policy, Reverse(*index)));
+        raise(&mut others_on, apps, (pull.policy, Reverse(pull.position)));
     }
     for (apps, strongest) in others_on {
         // A check on all of these apps is also on the one that has the fewest checks.
         let on_apps = apps.iter().filter_map(|app| checks_on.get(app));
         let fewest = on_apps.min_by_key(|checks| checks.len());
-        for (index, check) in fewest.into_iter().flatten() {
+        for check in fewest.into_iter().flatten() {
             let is_on = |app| check.mounted_by.binary_search(app).is_ok();
             if apps.iter().all(is_on) {
-                raise(&mut found, *index, strongest);
+                raise(&mut found, check.position, strongest);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! *disallowed-policy*: `images.requireAlways` and `images.forbidAlways` replace pull policies.
 
 use crate::image::{Pattern, PullPolicy};
-use crate::pod::{Entry, Pod, Pull, Sentence, What, examined};
+use crate::pod::{Entry, Pod, Pull, Sentence, What};
 
 const RULE: &str = "disallowed-policy";
 
@@ -9,7 +9,7 @@ const RULE: &str = "disallowed-policy";
 /// policies are immutable, so there is no repair.
 pub fn replace(pod: &mut Pod<'_>) {
     let may_set = pod.request.operation.may_set_policies();
-    for (index, pull) in examined(&mut pod.pulls) {
+    for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         let Some((setting, pattern, allowed)) = disallowed(pull) else {
             continue;
         };
@@ -20,7 +20,7 @@ pub fn replace(pod: &mut Pod<'_>) {
             What::FixedPolicy(allowed)
         };
         pod.entries
-            .push(Entry::new(RULE, index, what, move |pull, image| {
+            .push(Entry::new(RULE, pull.position, what, move |pull, image| {
                 let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
                 let anew = || {
                     let allowed = allowed.as_str();

@@ -15,7 +15,7 @@ const RULE: &str = "invalid-image";
 /// server, because a controller may fill it in.
 pub fn report(pod: &mut Pod<'_>) {
     let spec = pod.request.kind.spec_path();
-    for (index, pull) in pod.pulls.iter().enumerate() {
+    for pull in &pod.pulls {
         if !pull.is_new || pull.is_valid() || pull.settings.is_exempt {
             continue;
         }
@@ -38,7 +38,7 @@ pub fn report(pod: &mut Pod<'_>) {
                 repaired: None,
             }
         };
-        let entry = Entry::new(RULE, index, What::WrongImage, sentence);
+        let entry = Entry::new(RULE, pull.position, What::WrongImage, sentence);
         pod.entries.push(entry);
     }
 }

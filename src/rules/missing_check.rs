@@ -43,7 +43,7 @@ pub fn add(pod: &mut Pod<'_>, images: &mut [Vec<usize>]) {
                 let entry = added(pod, one, &check);
                 pod.entries.extend(entry);
                 if let Some(pulls) = images.get_mut(one.image) {
-                    pulls.push(pod.pulls.len());
+                    pulls.push(check.position);
                 }
                 pod.pulls.push(check);
             }
@@ -65,8 +65,7 @@ fn applies(pod: &Pod<'_>) -> bool {
 /// The change that puts the check of an image into the Pod, as its last pull.
 fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry<'o>> {
     let pull = pod.pulls.get(image.pull)?;
-    let mounting = pod.at(&pull.mounted_by).next();
-    let waiting = mounting.map_or(pull, |(_, container)| container);
+    let waiting = pod.at(&pull.mounted_by).next().unwrap_or(pull);
     let waiting = waiting.label().into_owned();
     let (name, policy) = (check.name.to_string(), image.policy.as_str());
     let key = check.list.policy_key();
@@ -74,7 +73,7 @@ fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry
         List::Volumes => "image volume",
         _ => "init container",
     };
-    let what = What::Check(pod.pulls.len());
+    let what = What::Check(check.position);
     Some(Entry::new(RULE, image.pull, what, move |pull, image| {
         let now = sanitize(pull.image());
         Sentence {

@@ -22,8 +22,8 @@ pub fn lower(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
     for pulls in images {
         let asking = pod
             .at(pulls)
-            .filter(|(_, pull)| pull.list == List::InitContainers && pull.policy == Always);
-        let Some(asked) = asking.map(|(_, pull)| pull.moment).min() else {
+            .filter(|pull| pull.list == List::InitContainers && pull.policy == Always);
+        let Some(asked) = asking.map(|pull| pull.moment).min() else {
             continue;
         };
         for index in pulls {

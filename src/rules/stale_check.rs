@@ -25,8 +25,8 @@ pub fn report(pod: &mut Pod<'_>) {
     before.extend(changed.map(Pull::same_image_before));
     let is_used = |image: &str| images.contains(image) || before.contains(image);
     let is_update = pod.request.operation == Operation::PodUpdate;
-    let is_stored = |(_, pull): &(usize, &Pull<'_>)| pull.is_check && pull.added.is_none();
-    for (index, check) in pod.pulls.iter().enumerate().filter(is_stored) {
+    let is_stored = |pull: &&Pull<'_>| pull.is_check && pull.added.is_none();
+    for check in pod.pulls.iter().filter(is_stored) {
         let image = check.same_image();
         // In an earlier run, *registry* may have pinned the check and not the container.
         let tag = image.split_once('@').map(|(tag, _)| tag);
@@ -37,7 +37,7 @@ pub fn report(pod: &mut Pod<'_>) {
             let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);
             pod.entries.push(Entry {
                 is_warning: true,
-                ..Entry::new(RULE, index, What::WrongImage, sentence)
+                ..Entry::new(RULE, check.position, What::WrongImage, sentence)
             });
         }
     }

@@ -15,7 +15,7 @@ const RULE: &str = "weak-check";
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
 pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
     for pulls in images {
-        let (checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|(_, pull)| pull.is_check);
+        let (checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|pull| pull.is_check);
         if checks.is_empty() {
             continue;
         }

@@ -21,8 +21,8 @@ pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
     for (image, pulls) in images.iter().enumerate() {
         let strongest = pod
             .at(pulls)
-            .filter(|(_, pull)| pull.moment.is_some())
-            .map(|(_, pull)| pull.policy)
+            .filter(|pull| pull.moment.is_some())
+            .map(|pull| pull.policy)
             .max();
         if let (Some(pull), Some(policy)) = (needs.first_uncovered(pulls), strongest) {
             uncovered.push(Uncovered {
@@ -51,7 +51,7 @@ struct Needs<'p, 'o> {
 
 impl<'p, 'o> Needs<'p, 'o> {
     fn of(pod: &'p Pod<'o>) -> Self {
-        let first_init = pod.first_init().map(|(_, pull)| pull);
+        let first_init = pod.first_init();
         let with_volumes = first_init.filter(|_| adds_volumes(pod));
         let mut needs = Self {
             pod,
@@ -76,13 +76,13 @@ impl<'p, 'o> Needs<'p, 'o> {
     /// second run reports the same one.
     fn first_uncovered(&self, pulls: &[usize]) -> Option<usize> {
         let pulls = || self.pod.at(pulls);
-        let needing = || pulls().filter(|(_, pull)| self.needs_check(pull));
-        let strongest = needing().map(|(_, pull)| pull.policy).max()?;
-        if pulls().any(|(_, pull)| self.covers(pull, strongest)) {
+        let needing = || pulls().filter(|pull| self.needs_check(pull));
+        let strongest = needing().map(|pull| pull.policy).max()?;
+        if pulls().any(|pull| self.covers(pull, strongest)) {
             return None;
         }
-        let mut uncovered = needing().filter(|(_, pull)| !self.blocks_everything(pull));
-        uncovered.next().map(|(index, _)| index)
+        let mut uncovered = needing().filter(|pull| !self.blocks_everything(pull));
+        uncovered.next().map(|pull| pull.position)
     }
 
     /// Whether an examined pull needs a check.
@@ -91,8 +91,7 @@ impl<'p, 'o> Needs<'p, 'o> {
         let is_protected = moment == Some(Moment::APPS) || moment > Some(self.work);
         let mut mounting = self.pod.at(&pull.mounted_by);
         let is_guarded = pull.list != List::Volumes
-            || adds_volumes(self.pod)
-                && mounting.any(|(_, container)| !container.settings.is_exempt);
+            || adds_volumes(self.pod) && mounting.any(|container| !container.settings.is_exempt);
         !pull.is_check && is_protected && is_guarded
     }
 
@@ -112,10 +111,7 @@ impl<'p, 'o> Needs<'p, 'o> {
     fn gates(&self, pull: &Pull<'_>, work: Moment) -> bool {
         match pull.moment {
             Some(Moment::APPS) => {
-                let apps = self
-                    .pod
-                    .at(&pull.mounted_by)
-                    .filter(|(_, pull)| pull.is_app());
+                let apps = self.pod.at(&pull.mounted_by).filter(|pull| pull.is_app());
                 work == Moment::APPS && apps.count() == self.apps
             }
             moment => moment.is_some_and(|moment| moment <= work),

@@ -48,10 +48,11 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
     let mut checks: Vec<Pull<'o>> = Vec::with_capacity(images.len());
     let mut size_of_entry = None;
     let mut size = 0_usize;
-    for ((one, name), index) in images.iter().zip(free_names(pod)).zip(first.index..) {
+    for ((one, name), added) in images.iter().zip(free_names(pod)).zip(0..) {
         let image = pod.pulls.get(one.pull).map_or("", Pull::image);
         let check = Pull {
-            index,
+            position: pod.pulls.len().saturating_add(added),
+            index: first.index.saturating_add(added),
             name: name.into(),
             new_image: Some(image.to_owned()),
             policy: one.policy,
@@ -85,17 +86,17 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err(format!("no image volume is added beside {field}"));
     }
     // On the first init container, nothing starts before the volumes are pulled.
-    let mounting: Vec<(usize, &Pull<'_>)> = match pod.first_init() {
+    let mounting: Vec<&Pull<'_>> = match pod.first_init() {
         Some(first) => vec![first],
         None => pod.apps().collect(),
     };
-    let Some((_, first)) = mounting.first() else {
+    let Some(first) = mounting.first() else {
         return Err("none is added, because every container is exempt".to_owned());
     };
     Ok(Pull {
         added: Some(Rc::default()),
         moment: first.moment,
-        mounted_by: mounting.iter().map(|(index, _)| *index).collect(),
+        mounted_by: mounting.iter().map(|pull| pull.position).collect(),
         ..Pull::new(List::Volumes, pod.spec.count(List::Volumes))
     })
 }

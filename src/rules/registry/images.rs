@@ -34,7 +34,7 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image<'o>> = Vec::new();
     for list in ORDER {
-        for (index, pull) in pod.pulls.iter().enumerate() {
+        for pull in &pod.pulls {
             let Some(reference) = asked_reference(pull, lookup).filter(|_| pull.list == list)
             else {
                 continue;
@@ -43,10 +43,10 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
                 .entry(reference.normalised())
                 .or_insert(images.len());
             match images.get_mut(number) {
-                Some(image) => image.pulls.push(index),
+                Some(image) => image.pulls.push(pull.position),
                 None => images.push(Image {
                     reference,
-                    pulls: vec![index],
+                    pulls: vec![pull.position],
                     is_of_pods: lookup != Lookup::PinAlways,
                 }),
             }
@@ -54,7 +54,7 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
     }
     let is_template = pod.request.operation == Operation::Template;
     images.retain_mut(|image| {
-        let pulls = || pod.at(&image.pulls).map(|(_, pull)| pull);
+        let pulls = || pod.at(&image.pulls);
         image.is_of_pods |= pulls().any(is_always);
         // If every pull has `Never`, no node asks the registry.
         pulls().any(|pull| pull.policy != PullPolicy::Never) && (is_template || image.is_of_pods)

@@ -7,7 +7,7 @@
 use super::images::RULE;
 use crate::image::PullPolicy::{Always, IfNotPresent, Never};
 use crate::image::{Reference, is_digest};
-use crate::pod::{Entry, Pod, Pull, Sentence, What, examined};
+use crate::pod::{Entry, Pod, Pull, Sentence, What};
 use crate::request::Operation;
 use crate::sanitize::sanitize;
 
@@ -48,24 +48,26 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
 pub fn lower_policies(pod: &mut Pod<'_>) {
     let has_digest = |image: Reference<'_>| image.digest().is_some();
-    for (index, pull) in examined(&mut pod.pulls) {
+    for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         if pull.policy == Always
             && pull.reference.is_ok_and(has_digest)
             && pull.settings.is_looked_up
             && pull.settings.require_always.is_none()
         {
             pull.policy = IfNotPresent;
-            pod.entries
-                .push(Entry::new(RULE, index, What::Policy, |pull, image| {
-                    Sentence {
-                        problem: format!(
-                            "{} but its digest always names the same content",
-                            pull.pulls(image)
-                        ),
-                        help: pull.advice(),
-                        repaired: None,
-                    }
-                }));
+            pod.entries.push(Entry::new(
+                RULE,
+                pull.position,
+                What::Policy,
+                |pull, image| Sentence {
+                    problem: format!(
+                        "{} but its digest always names the same content",
+                        pull.pulls(image)
+                    ),
+                    help: pull.advice(),
+                    repaired: None,
+                },
+            ));
         }
     }
 }
@@ -79,7 +81,7 @@ pub fn restore(pod: &mut Pod<'_>) {
     if !pod.settings.registry.lookup.pins() || pod.request.operation != Operation::PodUpdate {
         return;
     }
-    for (index, pull) in examined(&mut pod.pulls) {
+    for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         if let Some(stored) = pull.stored_image
             && pull.settings.is_looked_up
             && has_lost_digest(pull, stored)
@@ -87,7 +89,7 @@ pub fn restore(pod: &mut Pod<'_>) {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
             pod.entries
-                .push(Entry::new(RULE, index, What::Image, lost_digest));
+                .push(Entry::new(RULE, pull.position, What::Image, lost_digest));
         }
     }
 }
