@@ -7,9 +7,9 @@
 //! 2. [`pod`] reads the Pod into a list of its *pulls*: its containers and image volumes, each with
 //!    the moment at which a kubelet pulls it (`pod/start_order.rs`).
 //! 3. The [`rules`] run one after another. Each changes images and pull policies of pulls, or adds
-//!    new checks to the list. It returns an *entry* ([`entry`]) for each change, and for each thing
-//!    that it found and could not change. [`lookup`] asks registries for them. What comes out of
-//!    the rules is the changed Pod and these entries.
+//!    new checks to the list. It adds an *entry* (`pod/entry.rs`) to the Pod for each change, and for
+//!    each thing that it found and could not change. [`lookup`] asks registries for them. Nothing
+//!    else comes out of the rules.
 //! 4. [`answer`] writes everything from the entries: the message, the warnings, the annotations and
 //!    the changed object. `answer/verdict.rs` has the table of what each mode and a pod template do
 //!    with each kind of entry.
@@ -17,7 +17,7 @@
 //! [`validate`] puts the steps together. A new rule is a file in `rules/`, and two lines in
 //! `rules.rs`: its `mod`, and its call at its position in `run`.
 //! A module imports only modules that come before it in this order: `json`, `sanitize`, `image`,
-//! `settings`, `request`, `lookup`, `pod`, `entry`, `rules`, `answer`, `validate`.
+//! `settings`, `request`, `lookup`, `pod`, `rules`, `answer`, `validate`.
 //!
 //! # Words
 //!

@@ -166,6 +166,17 @@ impl<'o> Pull<'o> {
         self.is_new && self.is_valid()
     }
 
+    /// Lets a node use the image that it has: `Always` becomes `IfNotPresent`, except where
+    /// `images.requireAlways` matches. Returns whether the pull policy has changed.
+    pub fn lower(&mut self) -> bool {
+        let is_lowered =
+            self.policy == PullPolicy::Always && self.settings.require_always.is_none();
+        if is_lowered {
+            self.policy = PullPolicy::IfNotPresent;
+        }
+        is_lowered
+    }
+
     /// The image now.
     pub fn image(&self) -> &str {
         self.new_image.as_deref().unwrap_or(self.written_image)

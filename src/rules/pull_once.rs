@@ -8,7 +8,7 @@
 //! volume's `image` without a word, and a lowered container would then run an old image that nobody
 //! asked for.
 
-use crate::image::PullPolicy::{Always, IfNotPresent};
+use crate::image::PullPolicy::Always;
 use crate::pod::{Entry, List, Pod, What};
 
 const RULE: &str = "pull-once";
@@ -28,13 +28,11 @@ pub fn lower(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
         };
         for index in pulls {
             if let Some(pull) = pod.pulls.get_mut(*index)
-                && pull.policy == Always
                 && pull.moment > asked
                 && !pull.is_check
                 && pull.list != List::Volumes
-                && pull.settings.require_always.is_none()
+                && pull.lower()
             {
-                pull.policy = IfNotPresent;
                 pod.entries.push(Entry::silent(RULE, *index, What::Policy));
             }
         }

@@ -27,14 +27,13 @@ pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
 
 /// Raises a check that is weaker than the strongest pull after it.
 fn raise_to(pod: &mut Pod<'_>, check: usize, needed: PullPolicy, strongest: usize) {
-    let Some(strongest) = pod.pulls.get(strongest) else {
-        return;
+    let strongest = match (pod.pulls.get(check), pod.pulls.get(strongest)) {
+        (Some(check), Some(strongest)) if check.policy < needed => strongest.label().into_owned(),
+        _ => return,
     };
-    let strongest = strongest.label().into_owned();
-    let Some(pull) = pod.pulls.get_mut(check).filter(|pull| pull.policy < needed) else {
-        return;
-    };
-    pull.policy = needed;
+    if let Some(pull) = pod.pulls.get_mut(check) {
+        pull.policy = needed;
+    }
     let entry = Entry::new(RULE, check, What::Policy, move |pull, image| {
         let (pulls, needed) = (pull.pulls(image), needed.as_str());
         Sentence {

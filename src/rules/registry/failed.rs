@@ -1,7 +1,6 @@
 //! What *registry* does after a failed lookup, as the settings demand.
 
 use super::images::{Image, RULE};
-use crate::image::PullPolicy::{Always, IfNotPresent};
 use crate::lookup::{Class, Failure};
 use crate::pod::{Entry, Pod, Pull, Sentence, What};
 use crate::request::Operation;
@@ -12,10 +11,8 @@ use crate::settings::Action;
 /// lookup. It has no sentence if a report of the image has it.
 pub fn use_failure<'o>(pod: &mut Pod<'o>, image: &Image<'_>, failure: Failure) -> Entry<'o> {
     let action = action(pod, image, failure);
-    let can_lower = failure.can_use_cached() && pod.request.operation.may_set_policies();
     let done = match action {
-        Action::UseCached if can_lower => use_cached(pod, &image.pulls, failure),
-        Action::UseCached => Action::Allow,
+        Action::UseCached => use_cached(pod, &image.pulls, failure),
         Action::Allow | Action::Reject => action,
     };
     let rejects = action == Action::Reject;
@@ -63,16 +60,16 @@ fn failed(image: &str, failure: Failure) -> Sentence {
     }
 }
 
-/// Lets these pulls use the image that the node has: `Always` becomes `IfNotPresent`, except where
-/// `images.requireAlways` matches. Returns `Allow` if nothing was lowered.
+/// Lets these pulls use the image that the node has. Returns `Allow` if nothing was lowered.
 fn use_cached(pod: &mut Pod<'_>, pulls: &[usize], failure: Failure) -> Action {
     let mut done = Action::Allow;
+    if !failure.can_use_cached() || !pod.request.operation.may_set_policies() {
+        return done;
+    }
     for index in pulls {
         if let Some(pull) = pod.pulls.get_mut(*index)
-            && pull.policy == Always
-            && pull.settings.require_always.is_none()
+            && pull.lower()
         {
-            pull.policy = IfNotPresent;
             done = Action::UseCached;
             pod.entries.push(Entry {
                 is_retryable: failure.is_retryable(),

@@ -49,12 +49,7 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 pub fn lower_policies(pod: &mut Pod<'_>) {
     let has_digest = |image: Reference<'_>| image.digest().is_some();
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
-        if pull.policy == Always
-            && pull.reference.is_ok_and(has_digest)
-            && pull.settings.is_looked_up
-            && pull.settings.require_always.is_none()
-        {
-            pull.policy = IfNotPresent;
+        if pull.reference.is_ok_and(has_digest) && pull.settings.is_looked_up && pull.lower() {
             pod.entries.push(Entry::new(
                 RULE,
                 pull.position,
