@@ -39,9 +39,6 @@ pub struct Pod<'o> {
 /// The positions of the containers that mount each volume, by the volume's name.
 type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
-/// The images of the stored object's containers, by list and name.
-type Stored<'o> = BTreeMap<(List, &'o str), &'o str>;
-
 impl<'o> Pod<'o> {
     /// Reads the Pod of a request, whose object has this metadata.
     ///
@@ -75,8 +72,11 @@ impl<'o> Pod<'o> {
         for list in List::ALL {
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 if let Some(source) = list.source(value)? {
-                    let pull = Pull::read(list, index, value, source, settings)?;
-                    pod.add(pull, &mut mounts, &stored)?;
+                    let mut pull = Pull::read(list, index, value, source, settings)?;
+                    pod.place(&mut pull, &mut mounts)?;
+                    pull.stored_image = stored.get(&(list, &*pull.name)).copied();
+                    pull.is_new = is_new(request.operation, &pull);
+                    pod.pulls.push(pull);
                 }
             }
         }
@@ -84,24 +84,16 @@ impl<'o> Pod<'o> {
         Ok(pod)
     }
 
-    /// Adds a pull, and fills in what depends on the other ones and on the stored object.
-    fn add(
-        &mut self,
-        mut pull: Pull<'o>,
-        mounts: &mut Mounts<'o>,
-        stored: &Stored<'o>,
-    ) -> Result<(), InvalidField<'o>> {
+    /// Fills in what depends on the pulls before this one.
+    fn place(&self, pull: &mut Pull<'o>, mounts: &mut Mounts<'o>) -> Result<(), InvalidField<'o>> {
         pull.position = self.pulls.len();
         if pull.list == List::Volumes {
             pull.mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
         } else {
-            add_mounts(&pull, mounts)?;
+            add_mounts(pull, mounts)?;
         }
-        pull.moment = moment(&pull, self.at(&pull.mounted_by).next());
-        pull.is_check = self.is_check(&pull);
-        pull.stored_image = stored.get(&(pull.list, &*pull.name)).copied();
-        pull.is_new = is_new(self.request.operation, &pull);
-        self.pulls.push(pull);
+        pull.moment = moment(pull, self.at(&pull.mounted_by).next());
+        pull.is_check = self.is_check(pull);
         Ok(())
     }
 
@@ -194,7 +186,7 @@ fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
 
 /// The images of the stored object's containers, by list and name. A container without a name is
 /// ignored. One without an image has an empty one.
-fn stored_images<'r>(request: &Request<'r>) -> Stored<'r> {
+fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let spec = request.stored.get("spec").unwrap_or(&Value::Null);
     let mut images = BTreeMap::new();
     for list in List::ALL {

@@ -58,7 +58,11 @@ pub fn warnings(pod: &Pod<'_>) -> Vec<String> {
         .iter()
         .filter_map(|entry| match verdict(pod, entry) {
             (Verdict::Repairs, _) if pod.is_repaired => sentence(pod, entry)?.repaired,
-            _ => Some([&unrepaired(pod, entry)?, suffix(pod, &entry.what)].concat()),
+            (Verdict::Warns, prefix) => {
+                let line = line(pod, entry, prefix)?;
+                Some([&line, suffix(pod, &entry.what)].concat())
+            }
+            _ => None,
         });
     let mut lines: Vec<String> = lines.collect();
     if lines.len() > WARNINGS_MAX {

@@ -1,7 +1,7 @@
 //! The fields of added init containers: a copy of an image check of the Pod, or else the check template. And
 //! their position in the Pod.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use serde_json::{Map, Value};
@@ -139,11 +139,13 @@ fn runs_program_of_mount(check: &Value) -> bool {
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }
+    // Without empty parts, which would be read again for each mount.
+    let program: PathBuf = Path::new(program).components().collect();
     lenient_list(check, "volumeMounts").iter().any(|mount| {
         // A kubelet reads a relative path as one from the root.
         let path = lenient_string(mount, "mountPath").unwrap_or_default();
         let folder = Path::new("/").join(path);
-        folder.parent().is_some() && Path::new(program).starts_with(&folder)
+        folder.parent().is_some() && program.starts_with(&folder)
     })
 }
 

@@ -34,9 +34,8 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut images: Vec<Image<'o>> = Vec::new();
     for list in ORDER {
-        for pull in &pod.pulls {
-            let Some(reference) = asked_reference(pull, lookup).filter(|_| pull.list == list)
-            else {
+        for pull in pod.pulls.iter().filter(|pull| pull.list == list) {
+            let Some(reference) = asked_reference(pull, lookup) else {
                 continue;
             };
             let number = *numbers
