@@ -107,65 +107,61 @@ impl TryFrom<String> for Pattern {
     /// The error says what is wrong with the pattern, and what to write. A pattern that no image can
     /// match is an error, because its author might not notice that it has no effect.
     fn try_from(written: String) -> Result<Self, String> {
-        if is_registry_alone(&written) {
-            let registry = [&written, "/*"].concat();
-            if Self::try_from(registry.clone()).is_ok() {
-                return Err(format!(
-                    "{written} names a registry and no image: write {registry}"
-                ));
-            }
+        let registry = [&written, "/*"].concat();
+        if is_registry_alone(&written) && Self::read(&registry).is_ok() {
+            return Err(format!(
+                "{written} names a registry and no image: write {registry}"
+            ));
         }
-        let pattern = Self::read(written);
-        pattern.check().map_err(|problem| {
+        Self::read(&written).map_err(|problem| {
             format!(
-                "{} matches no image, because {problem}: write registry/repository or \
-                 registry/repository:tag, with wildcards (patterns are globs, one an entry)",
-                pattern.written
+                "{written} matches no image, because {problem}: write registry/repository or \
+                 registry/repository:tag, with wildcards (patterns are globs, one an entry)"
             )
-        })?;
-        Ok(pattern)
+        })
     }
 }
 
 impl Pattern {
-    fn read(written: String) -> Self {
-        let is_glob = |host: &str| has_wildcard(host) && host.contains(['.', ':']);
-        let parts = written.split_once('/').filter(|(host, _)| is_glob(host));
-        let Some((host, rest)) = parts else {
-            return Self {
+    /// Reads a pattern, and checks that an image can match.
+    ///
+    /// # Errors
+    /// Why none does, as a clause.
+    fn read(written: &str) -> Result<Self, &'static str> {
+        if written.contains('@') {
+            return Err("a digest doesn't count");
+        }
+        let sample = sample(written);
+        let image = Reference::parse(&sample).map_err(|invalid| invalid.problem)?;
+        let (host, rest) = written.split_once('/').unwrap_or(("", written));
+        let pattern = if has_wildcard(host) && host.contains(['.', ':']) {
+            Self::of_host(written, host, rest)
+        } else {
+            Self {
+                written: written.to_owned(),
                 hosts: Vec::new(),
                 is_https_port: false,
-                rest: WildMatch::new(&completed(&written)),
-                written,
-            };
+                rest: WildMatch::new(&completed(written)),
+            }
         };
+        let is_lower_case = !host.contains(|c: char| c.is_ascii_uppercase());
+        if (is_lower_case || !has_wildcard(host)) && pattern.matches(&Names::of(&image)) {
+            return Ok(pattern);
+        }
+        Err("beside a wildcard its host has upper case, or a port that begins with 0")
+    }
+
+    /// A pattern with a wildcard in its host.
+    fn of_host(written: &str, host: &str, rest: &str) -> Self {
         // No legal host has upper case beside a wildcard, so only the port changes.
         let form = comparable(host);
         let forms = [Some(&*form), form.strip_suffix(":*")];
         Self {
+            written: written.to_owned(),
             hosts: forms.into_iter().flatten().map(WildMatch::new).collect(),
             is_https_port: split_port(host).is_some() && split_port(&form).is_none(),
             rest: WildMatch::new(rest),
-            written,
         }
-    }
-
-    /// Checks that an image can match.
-    ///
-    /// # Errors
-    /// Why none does, as a clause.
-    fn check(&self) -> Result<(), &'static str> {
-        if self.written.contains('@') {
-            return Err("a digest doesn't count");
-        }
-        let sample = sample(&self.written);
-        let image = Reference::parse(&sample).map_err(|invalid| invalid.problem)?;
-        let host = self.written.split_once('/').map_or("", |(host, _)| host);
-        let is_lower_case = !host.contains(|c: char| c.is_ascii_uppercase());
-        if (is_lower_case || !has_wildcard(host)) && self.matches(&Names::of(&image)) {
-            return Ok(());
-        }
-        Err("beside a wildcard its host has upper case, or a port that begins with 0")
     }
 }
 
@@ -176,8 +172,7 @@ fn completed(written: &str) -> String {
         return written.to_owned();
     }
     let (registry, rest) = split_registry(written);
-    let names_registry = rest.len() < written.len();
-    let namespace = if names_registry || rest.contains('/') {
+    let namespace = if written.contains('/') {
         ""
     } else {
         "library/"
