@@ -8,6 +8,8 @@ use super::host::{DOCKER_HUB, comparable, is_host, split_registry};
 const PATH_MAX: usize = 255;
 /// The largest length of a tag, in bytes.
 const TAG_MAX: usize = 128;
+/// The tag of a reference that has neither a tag nor a digest.
+pub const LATEST: &str = "latest";
 
 /// A parsed image reference. Its parts are borrowed from the text.
 ///
@@ -22,7 +24,7 @@ const TAG_MAX: usize = 128;
 ///
 /// let image = Reference::parse("nginx:1.25").expect("a valid reference");
 /// assert_eq!(image.repository(), "docker.io/library/nginx");
-/// assert_eq!(image.tag(), Some("1.25"));
+/// assert_eq!(image.tag, Some("1.25"));
 /// assert!(Reference::parse("NGINX").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +34,10 @@ pub struct Reference<'a> {
     /// Whether `path` lacks Docker Hub's namespace `library/`.
     is_official: bool,
     path: &'a str,
-    tag: Option<&'a str>,
-    digest: Option<&'a str>,
+    /// The tag, if one is written.
+    pub tag: Option<&'a str>,
+    /// The digest, if one is written.
+    pub digest: Option<&'a str>,
 }
 
 /// Why a text is no image reference. The kubelet reports `InvalidImageName` for such a text.
@@ -104,8 +108,12 @@ impl<'a> Reference<'a> {
             digest,
         };
         image.check_name()?;
-        tag.map_or(Ok(()), |tag| check_tag(tag, text))?;
-        digest.map_or(Ok(()), |digest| check_digest(digest, text))?;
+        if let Some(tag) = tag {
+            check_tag(tag, text)?;
+        }
+        if let Some(digest) = digest {
+            check_digest(digest, text)?;
+        }
         Ok(image)
     }
 
@@ -138,20 +146,10 @@ impl<'a> Reference<'a> {
         Err(Invalid::new(problem))
     }
 
-    /// The tag, if one is written.
-    pub const fn tag(&self) -> Option<&'a str> {
-        self.tag
-    }
-
-    /// The digest, if one is written.
-    pub const fn digest(&self) -> Option<&'a str> {
-        self.digest
-    }
-
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there
     /// is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(self.digest.is_none().then_some("latest"))
+        self.tag.or(self.digest.is_none().then_some(LATEST))
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
@@ -201,9 +199,9 @@ impl<'a> Reference<'a> {
 
     /// A repository with the digest of this reference, or else with its tag.
     fn with_version(&self, repository: &str) -> String {
-        match (self.digest, self.effective_tag()) {
-            (Some(digest), _) => [repository, "@", digest].concat(),
-            (None, tag) => [repository, ":", tag.unwrap_or_default()].concat(),
+        match self.digest {
+            Some(digest) => [repository, "@", digest].concat(),
+            None => [repository, ":", self.tag.unwrap_or(LATEST)].concat(),
         }
     }
 }
@@ -211,10 +209,8 @@ impl<'a> Reference<'a> {
 /// Splits a text at the first occurrence of a character. The second part is None if the text lacks
 /// the character.
 fn split_optional(text: &str, at: char) -> (&str, Option<&str>) {
-    match text.split_once(at) {
-        Some((before, after)) => (before, Some(after)),
-        None => (text, None),
-    }
+    let mut parts = text.splitn(2, at);
+    (parts.next().unwrap_or_default(), parts.next())
 }
 
 /// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
@@ -264,8 +260,8 @@ fn has_algorithm(text: &str, mark: &str) -> bool {
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.
 pub fn is_digest(text: &str) -> bool {
-    let known = |digest: Digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_));
-    Digest::try_from(text).is_ok_and(known)
+    Digest::try_from(text)
+        .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
 }
 
 const fn is_lower_hex(byte: u8) -> bool {

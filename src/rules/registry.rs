@@ -5,6 +5,8 @@ mod failed;
 mod images;
 mod pin;
 
+use std::collections::BTreeMap;
+
 use self::failed::use_failure;
 use self::images::images;
 pub use self::pin::restore;
@@ -28,20 +30,19 @@ pub fn look_up<'o>(
     if lookup.pins() && pod.request.operation.is_before_start() {
         lower_policies(pod, entries);
     }
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     let mut session = Session::new(client);
-    for image in images(pod, lookup) {
+    for image in images(pod) {
         match session.digest(image.reference) {
-            Ok(digest) if lookup.pins() && image.is_of_pods(lookup) => {
+            Ok(digest) if lookup.pins() && image.is_of_pods => {
                 pin(pod, entries, &image.pulls, &digest);
             }
             Ok(_) => {}
-            Err(failure) => failed.push((
-                image.reference.lookup_name(),
-                use_failure(pod, entries, &image, failure),
-            )),
+            Err(failure) => {
+                let name = image.reference.lookup_name();
+                failed.insert(name, use_failure(pod, entries, &image, failure));
+            }
         }
     }
-    failed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    failed.into_iter().map(|(_, entry)| entry).collect()
+    failed.into_values().collect()
 }
