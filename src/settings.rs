@@ -140,11 +140,4 @@ impl Settings {
         }
         conflicts
     }
-
-    /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc
-    /// comments.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> schemars::Schema {
-        schemars::schema_for!(Settings)
-    }
 }

@@ -5,8 +5,6 @@ mod failed;
 mod images;
 mod pin;
 
-use std::collections::BTreeMap;
-
 use self::failed::use_failure;
 use self::images::images;
 pub use self::pin::restore;
@@ -30,7 +28,7 @@ pub fn look_up<'o>(
     if lookup.pins() && pod.request.operation.is_before_start() {
         lower_policies(pod, entries);
     }
-    let mut failed = BTreeMap::new();
+    let mut failed = Vec::new();
     let mut session = Session::new(client);
     for image in images(pod) {
         match session.digest(image.reference) {
@@ -40,9 +38,10 @@ pub fn look_up<'o>(
             Ok(_) => {}
             Err(failure) => {
                 let name = image.reference.lookup_name();
-                failed.insert(name, use_failure(pod, entries, &image, failure));
+                failed.push((name, use_failure(pod, entries, &image, failure)));
             }
         }
     }
-    failed.into_values().collect()
+    failed.sort_by(|one, other| one.0.cmp(&other.0));
+    failed.into_iter().map(|(_, entry)| entry).collect()
 }

@@ -37,7 +37,6 @@ where
 
 /// A value of the settings. Where a type asks for an object or for one of several words, the
 /// conventions apply. Everything else is read as `serde_json` reads it.
-#[derive(Clone, Copy)]
 pub struct SettingsValue<'v>(pub &'v Value);
 
 impl<'v> IntoDeserializer<'v, serde_json::Error> for SettingsValue<'v> {

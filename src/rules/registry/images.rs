@@ -12,8 +12,6 @@ pub const RULE: &str = "registry";
 
 /// An image to look up: what all spellings of one normalised name have in common.
 pub struct Image<'o> {
-    /// Its number in the order of the first spellings.
-    order: usize,
     /// The first of the spellings.
     pub reference: Reference<'o>,
     /// Whether a Pod asks for the image, and not only its pod template.
@@ -30,19 +28,25 @@ pub fn images<'o>(pod: &Pod<'o>) -> Vec<Image<'o>> {
     let lookup = pod.settings.registry.lookup;
     let mut pulls: Vec<(usize, &Pull<'o>)> = pod.pulls.iter().enumerate().collect();
     pulls.sort_by_key(|(_, pull)| pull.list != List::Containers);
-    let mut images: BTreeMap<String, Image<'o>> = BTreeMap::new();
+    let mut numbers = BTreeMap::new();
+    let mut images: Vec<Image<'o>> = Vec::new();
     for (index, pull) in pulls {
         let Some(reference) = asked_reference(pull, lookup) else {
             continue;
         };
-        let order = images.len();
-        let image = images.entry(reference.normalised()).or_insert(Image {
-            order,
-            reference,
-            is_of_pods: lookup != Lookup::PinAlways,
-            is_pulled: false,
-            pulls: Vec::new(),
-        });
+        let name = reference.normalised();
+        let number = *numbers.entry(name).or_insert(images.len());
+        if number == images.len() {
+            images.push(Image {
+                reference,
+                is_of_pods: lookup != Lookup::PinAlways,
+                is_pulled: false,
+                pulls: Vec::new(),
+            });
+        }
+        let Some(image) = images.get_mut(number) else {
+            continue;
+        };
         // At UPDATE, a pull that this policy has pinned has `IfNotPresent` in place of `Always`.
         let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
         image.is_of_pods |= pull.policy == PullPolicy::Always || was_pinned;
@@ -50,9 +54,8 @@ pub fn images<'o>(pod: &Pod<'o>) -> Vec<Image<'o>> {
         image.pulls.push(index);
     }
     let is_template = pod.request.operation == Operation::Template;
-    let mut images: Vec<Image<'o>> = images.into_values().collect();
     images.retain(|image| image.is_pulled && (is_template || image.is_of_pods));
-    images.sort_by_key(|image| (!image.is_of_pods, image.order));
+    images.sort_by_key(|image| !image.is_of_pods);
     images
 }
 
