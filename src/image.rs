@@ -4,7 +4,7 @@ mod host;
 mod pattern;
 mod reference;
 
-pub use self::pattern::{Names, Pattern};
+pub use self::pattern::Pattern;
 pub use self::reference::{Invalid, Reference};
 pub(crate) use self::reference::{LATEST, is_digest};
 

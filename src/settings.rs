@@ -24,7 +24,7 @@ const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever 
     images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {

@@ -175,34 +175,46 @@ impl<'a> Reference<'a> {
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`. Its host is in the form
     /// in which hosts are compared.
     pub fn repository(&self) -> String {
-        self.repository_at(&self.registry())
-    }
-
-    fn repository_at(&self, host: &str) -> String {
-        [host, "/", self.namespace(), self.path].concat()
+        [&self.registry(), "/", self.namespace(), self.path].concat()
     }
 
     fn namespace(&self) -> &'static str {
         if self.is_official { "library/" } else { "" }
     }
 
+    /// The names that patterns match: the normalised repository, without and with the tag that a
+    /// node pulls. An official image of Docker Hub also has these names without `library/`.
+    pub fn names(&self) -> Vec<String> {
+        let repository = self.repository();
+        let official = repository
+            .strip_prefix("docker.io/library/")
+            .filter(|name| !name.contains('/'));
+        let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
+        let mut names: Vec<String> = short.into_iter().chain([repository]).collect();
+        if let Some(tag) = self.effective_tag() {
+            let with_tag: Vec<_> = names.iter().map(|name| [name, ":", tag].concat()).collect();
+            names.extend(with_tag);
+        }
+        names
+    }
+
     /// A name that all spellings of this image share: the normalised repository, and the digest or
     /// else the tag.
     pub fn normalised(&self) -> String {
-        self.with_version(&self.repository())
+        self.name_at(&self.registry())
     }
 
     /// The name to ask for: the normalised name, but with the host as it is written.
     pub fn lookup_name(&self) -> String {
-        self.with_version(&self.repository_at(self.registry))
+        self.name_at(self.registry)
     }
 
-    /// A repository with the digest of this reference, or else with its tag.
-    fn with_version(&self, repository: &str) -> String {
-        match self.digest {
-            Some(digest) => [repository, "@", digest].concat(),
-            None => [repository, ":", self.tag.unwrap_or(LATEST)].concat(),
-        }
+    fn name_at(&self, host: &str) -> String {
+        let (mark, version) = match self.digest {
+            Some(digest) => ("@", digest),
+            None => (":", self.tag.unwrap_or(LATEST)),
+        };
+        [host, "/", self.namespace(), self.path, mark, version].concat()
     }
 }
 

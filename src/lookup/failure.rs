@@ -136,7 +136,7 @@ impl Cause {
 }
 
 /// A lookup that gave no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Failure {
     pub cause: Cause,
     /// The HTTP status of the registry's answer, if the host tells it.

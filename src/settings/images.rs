@@ -5,10 +5,10 @@ use std::cell::LazyCell;
 use serde::{Deserialize, Serialize};
 
 use super::{Settings, value};
-use crate::image::{Names, Pattern, Reference};
+use crate::image::{Pattern, Reference};
 
 /// The pull policies that are required or forbidden for some images.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
@@ -27,7 +27,7 @@ pub struct Images {
 }
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
@@ -90,7 +90,7 @@ impl Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Action {
     /// The image is a finding without a repair.
@@ -104,7 +104,7 @@ pub enum Action {
 
 /// What the settings say about one image: the first pattern of each list that matches it, and
 /// whether it is looked up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub struct ForImage<'s> {
     /// Whether a pattern of `images.exempt` matches.
     pub is_exempt: bool,
@@ -123,7 +123,7 @@ impl Settings {
     pub(crate) fn for_image<'s>(&'s self, image: &Reference<'_>) -> ForImage<'s> {
         let (images, registry) = (&self.images, &self.registry);
         // Most installations name no images, and then the names of the image are not made.
-        let names = LazyCell::new(|| Names::of(image));
+        let names = LazyCell::new(|| image.names());
         let first = |patterns: &'s [Pattern]| {
             let mut patterns = patterns.iter();
             patterns.find(|pattern| pattern.matches(&names))
