@@ -90,7 +90,8 @@ pub fn answer(pod: &mut Pod<'_>, entries: &[Entry<'_>]) -> (ValidationResponse, 
     };
     let set = edits(changes, annotations);
     let mut edits = if is_repaired {
-        // Before the changes, whose paths are those of the returned object.
+        // Made before the others, whose paths are those of the returned object. Called last, because it
+        // takes the added checks out of the Pod.
         insertions(pod)
     } else {
         Vec::new()

@@ -56,7 +56,7 @@ pub struct Sentence {
 }
 
 impl<'o> Entry<'o> {
-    /// Something that is wrong.
+    /// An entry with a sentence.
     pub fn new(
         rule: &'static str,
         pull: usize,

@@ -26,9 +26,6 @@ pub enum PullPolicy {
 }
 
 impl PullPolicy {
-    /// All values, the strongest first.
-    pub const STRONGEST_FIRST: [Self; 3] = [Self::Always, Self::IfNotPresent, Self::Never];
-
     /// The value as it is written in an object.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,13 +37,12 @@ impl PullPolicy {
 
     /// Reads a value as the API server does: upper and lower case must match.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::STRONGEST_FIRST
-            .into_iter()
-            .find(|policy| policy.as_str() == text)
+        let mut values = [Self::Always, Self::IfNotPresent, Self::Never].into_iter();
+        values.find(|policy| policy.as_str() == text)
     }
 
-    /// The server default: the pull policy that the API server writes if none is set. None stands
-    /// for an image that can't be parsed.
+    /// The server default: the pull policy that the API server writes if none is set. None is
+    /// an image that can't be parsed.
     ///
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
     /// `pkg/util/parsers`. A digest after the tag `latest` changes nothing (kubernetes#134092).

@@ -1,7 +1,7 @@
 //! Lookups: questions to registries, through the host, within the limits of one request.
 
 mod failure;
-mod words;
+mod host_errors;
 
 use std::collections::BTreeSet;
 
@@ -67,20 +67,19 @@ impl<'c> Session<'c> {
             return Err(Failure::new(cause, None, image));
         }
         // The host's settings know registries by their written names.
-        let text = match self.client.digest(&image.as_written()) {
+        let text = match self.client.digest(&image.lookup_name()) {
             Ok(digest) if is_digest(&digest) => {
                 self.made = self.made.saturating_add(1);
                 return Ok(digest);
             }
             answer => answer.err().unwrap_or_default(),
         };
-        let (cause, status) = words::read(&text);
-        if cause != Cause::NO_NAME {
+        let (cause, status) = host_errors::read(&text);
+        if cause != Cause::UnreadableName {
             self.made = self.made.saturating_add(1);
         }
-        self.is_not_granted |= cause == Cause::NOT_GRANTED;
-        let has_failed = cause == Cause::UNAVAILABLE && status.is_some();
-        if has_failed || cause == Cause::UNREACHABLE {
+        self.is_not_granted |= cause == Cause::NotGranted;
+        if matches!(cause, Cause::Unreachable | Cause::ServerError) {
             self.unreachable.insert(image.registry());
         }
         Err(Failure::new(cause, status, image))
@@ -89,13 +88,13 @@ impl<'c> Session<'c> {
     /// Why an image can't be asked for.
     fn obstacle(&self, image: Reference<'_>) -> Option<Cause> {
         if image.has_ambiguous_host() {
-            Some(Cause::AMBIGUOUS_HOST)
+            Some(Cause::AmbiguousHost)
         } else if self.is_not_granted {
-            Some(Cause::NOT_GRANTED)
+            Some(Cause::NotGranted)
         } else if self.unreachable.contains(&image.registry()) {
-            Some(Cause::UNREACHABLE)
+            Some(Cause::Unreachable)
         } else {
-            (self.made >= LOOKUPS_MAX).then_some(Cause::LIMIT)
+            (self.made >= LOOKUPS_MAX).then_some(Cause::Limit)
         }
     }
 }

@@ -90,15 +90,13 @@ impl<'o> Pod<'o> {
             List::EphemeralContainers => Start::default(),
             List::Volumes => {
                 let mounted_by = mounts.remove(&*pull.name).unwrap_or_default();
-                let mut containers = self.at(&mounted_by).map(|(_, container)| container);
-                let first = containers.next();
-                let on_apps = first.into_iter().chain(containers).filter(|container| {
-                    can_be_check |= container.ends() || container.is_app();
-                    container.is_app()
-                });
+                let containers = || self.at(&mounted_by).map(|(_, container)| container);
+                can_be_check |=
+                    containers().any(|container| container.ends() || container.is_app());
+                let on_apps = containers().filter(|container| container.is_app());
                 let is_on_every_app = on_apps.count() == apps;
-                let start = first.map(|first| &first.start);
-                Start::volume(start, mounted_by.clone(), is_on_every_app)
+                let first = containers().next().map(|first| &first.start);
+                Start::volume(first, mounted_by.clone(), is_on_every_app)
             }
         };
         let is_valid = !pull.settings.is_exempt && !pull.is_invalid();
@@ -202,7 +200,7 @@ fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
 }
 
 /// The images of the stored object's containers, by list and name. A container without a name is
-/// left out. One without an image has an empty one.
+/// ignored. One without an image has an empty one.
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let spec = request.stored.get("spec").unwrap_or(&Value::Null);
     let mut images = BTreeMap::new();

@@ -31,7 +31,7 @@ pub struct Settings {
     /// How image checks are recognised, which images need one, and how missing checks are added.
     pub image_checks: ImageChecks,
     /// Whether `Always` becomes `IfNotPresent` in a container whose image an init container has
-    /// pulled with `Always` before. This acts in mode `Fix`, in Pods that have or get image
+    /// pulled with `Always` before. This takes effect in mode `Fix`, in Pods that have or get image
     /// checks. `false` is right on clusters that enforce `Always`, e.g. with the plugin
     /// `AlwaysPullImages`.
     pub pull_once: bool,
@@ -39,8 +39,8 @@ pub struct Settings {
     pub images: Images,
     /// Which images this policy looks up in their registries, and what follows from the answers.
     pub registry: Registry,
-    /// What the pod template of a Deployment, a Job or any other workload is told. A pod template
-    /// is never changed. The Pods of a workload are always examined when they are created.
+    /// What happens if the Pods of a Deployment, a Job or any other workload would be rejected. A pod
+    /// template is never changed. The Pods of a workload are always examined when they are created.
     pub pod_templates: PodTemplates,
 }
 
@@ -58,7 +58,7 @@ pub enum Mode {
     Warn,
 }
 
-/// What a pod template is told about its Pods.
+/// What happens if the Pods of a pod template would be rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PodTemplates {

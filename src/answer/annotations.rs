@@ -1,6 +1,6 @@
 //! The annotations: those of the audit log, and those that mode `Fix` writes into a Pod.
 //!
-//! Nearly every Pod is made by a controller, and controllers throw the warnings of an answer away. So a Pod
+//! Nearly every Pod is made by a controller, and controllers discard the warnings of an answer. So a Pod
 //! carries the record of its changes, and the warnings.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use crate::pod::{Pod, Pull};
 use crate::request::Metadata;
 use crate::sanitize::sanitize;
 
-/// The audit annotations. One without entries is left out.
+/// The audit annotations. None has no entries.
 pub fn audit_annotations(
     pod: &Pod<'_>,
     entries: &[Entry<'_>],
@@ -39,7 +39,7 @@ pub fn audit_annotations(
     add("findings", findings.len(), &mut of_findings);
     add("changes", changes.len(), &mut changes.iter().map(to_json));
     let lookups = entries.iter().filter_map(|entry| match &entry.what {
-        What::Lookup(image, action, failure) => Some((image, action, failure.class)),
+        What::Lookup(image, action, failure) => Some((image, action, failure.class())),
         _ => None,
     });
     let count = lookups.clone().count();
@@ -103,8 +103,8 @@ const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 /// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. An annotation is left out if it would not change, or if the others
-/// leave no room for it.
+/// The annotations to write. None that would not change, and none for which the
+/// others leave no room.
 pub fn pod_annotations(
     changes: &[Change<'_>],
     warnings: &[String],
@@ -203,7 +203,7 @@ fn list(text: &str, begin: char) -> Option<Vec<&str>> {
 
 /// The largest size of a list, in bytes.
 pub const LIST_MAX: usize = 16 * 1024;
-/// Enough for the entry that counts what is left out: `{"more":18446744073709551615}` and a comma.
+/// Enough for the entry that counts what doesn't fit: `{"more":18446744073709551615}` and a comma.
 const MORE_MAX: usize = 32;
 
 /// A value as JSON. serde can write every value of this policy's answers.
@@ -211,8 +211,8 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Entries as a list of at most `max` bytes. The last entry counts what is left out: those of the
-/// `count` entries that don't fit, and `more` that an earlier list has left out. None if not even
+/// Entries as a list of at most `max` bytes. The last entry counts what doesn't fit: those of the
+/// `count` entries, and `more` for which an earlier list had no room. None if not even
 /// this entry fits.
 fn joined(
     entries: impl Iterator<Item = String>,

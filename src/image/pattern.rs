@@ -107,11 +107,13 @@ impl TryFrom<String> for Pattern {
     /// The error says what is wrong with the pattern, and what to write. A pattern that no image can
     /// match is an error, because its author might not notice that it has no effect.
     fn try_from(written: String) -> Result<Self, String> {
-        let registry = [&written, "/*"].concat();
-        if is_registry_alone(&written) && Self::try_from(registry.clone()).is_ok() {
-            return Err(format!(
-                "{written} names a registry and no image: write {registry}"
-            ));
+        if is_registry_alone(&written) {
+            let registry = [&written, "/*"].concat();
+            if Self::try_from(registry.clone()).is_ok() {
+                return Err(format!(
+                    "{written} names a registry and no image: write {registry}"
+                ));
+            }
         }
         let pattern = Self::read(written);
         pattern.check().map_err(|problem| {
@@ -167,7 +169,7 @@ impl Pattern {
     }
 }
 
-/// The pattern with the registry and the namespace that it leaves out, and with its host in the
+/// The pattern with the registry and the namespace that it lacks, and with its host in the
 /// form in which hosts are compared.
 fn completed(written: &str) -> String {
     if written.starts_with('*') {

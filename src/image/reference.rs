@@ -194,8 +194,8 @@ impl<'a> Reference<'a> {
         self.with_version(&self.repository())
     }
 
-    /// The normalised name, but with the host as it is written.
-    pub fn as_written(&self) -> String {
+    /// The name to ask for: the normalised name, but with the host as it is written.
+    pub fn lookup_name(&self) -> String {
         self.with_version(&self.repository_at(self.registry))
     }
 

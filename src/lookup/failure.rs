@@ -16,137 +16,185 @@ pub enum Class {
     Unavailable,
 }
 
-/// A cause of failed lookups: its class, what is wrong, as a clause that follows the image, and what
-/// a person can do about it. A registry that answers is not down, whatever it says.
+/// The causes of failed lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cause(pub Class, &'static str, &'static str);
-
-impl Cause {
-    pub const NOT_FOUND: Self = Self(
-        Class::NotFound,
-        "does not exist in its registry",
-        "correct its tag or repository",
-    );
-    pub const DENIED: Self = Self(
-        Class::Denied,
-        "does not exist, or can't be read with the policy server's credentials",
-        "correct its name, or give the PolicyServer a pull secret",
-    );
+pub enum Cause {
+    NotFound,
+    /// The registry refuses, in words or with HTTP 403.
+    Denied,
     /// HTTP 401. The host writes the same text if the server failed that gives out tokens.
-    pub const UNAUTHORIZED: Self = Self(
-        Class::Denied,
-        "does not exist, or can't be read with the policy server's credentials, or the token server of \
-         its registry failed",
-        "correct its name, or give the PolicyServer a pull secret",
-    );
-    pub const QUOTA: Self = Self(
-        Class::Denied,
-        "is refused by its registry because of a quota or a bill",
-        "look at the account with the registry",
-    );
-    pub const TERMS: Self = Self(
-        Class::Denied,
-        "is refused by its registry until somebody accepts its terms",
-        "look at the account with the registry",
-    );
-    pub const SCAN: Self = Self(
-        Class::Denied,
-        "is refused by its registry because of a scan, a signature or a quarantine",
-        "look at the registry's report about it",
-    );
-    pub const RATE_LIMITED: Self = Self(
-        Class::Unavailable,
-        "can't be looked up, because its registry limits the rate of requests",
-        "try again later, or skip it with registry.skipImages",
-    );
-    /// There is no connection, no DNS, a TLS error or a time-out. The `PolicyServer` has to name a
-    /// registry with its own certificate authority, and a registry without TLS.
-    pub const UNREACHABLE: Self = Self(
-        Class::Unavailable,
-        "can't be looked up, because the policy server gets no usable answer from its registry",
-        "try again later, or look for the cause in the policy server's log (TLS: sourceAuthorities, \
-         HTTP: insecureSources)",
-    );
-    /// The registry says that it can't answer now, in words or with its HTTP status.
-    pub const UNAVAILABLE: Self = Self(
-        Class::Unavailable,
-        "can't be looked up, because the policy server gets no usable answer from its registry",
-        "try again later, or look for the cause in the policy server's log",
-    );
-    /// Hosts read no IPv6 addresses.
-    pub const NO_NAME: Self = Self(
-        Class::Unavailable,
-        "can't be looked up, because the policy server can't read its name",
-        "skip it with registry.skipImages",
-    );
-    pub const AMBIGUOUS_HOST: Self = Self(
-        Class::Unavailable,
-        "was not looked up, because a node takes the text before its first slash for a registry, and the \
-         policy server for a part of a Docker Hub repository",
-        "write its registry in lower case",
-    );
-    pub const NOT_GRANTED: Self = Self(
-        Class::Denied,
-        "can't be looked up, because the policy server doesn't grant oci/v1/manifest_digest",
-        "add it to hostCapabilities of the PolicyServer",
-    );
+    Unauthorized,
+    /// The registry refuses because of a quota, or of a bill.
+    Quota,
+    /// The registry wants somebody to accept its terms.
+    Terms,
+    /// The registry refuses because of a scanner's report, a quarantine or a missing signature.
+    Scan,
+    RateLimited,
+    /// There is no connection, no DNS, a TLS error or a time-out.
+    Unreachable,
+    /// HTTP 408 or 5xx.
+    ServerError,
+    /// The registry says in words that it can't answer now.
+    Unavailable,
+    /// The host can't read the name of the image. Hosts read no IPv6 addresses.
+    UnreadableName,
+    /// A node and the policy server read the host of the image in different ways.
+    AmbiguousHost,
+    /// The host doesn't grant lookups to this policy.
+    NotGranted,
     /// All lookups of the request were made already.
-    pub const LIMIT: Self = Self(
-        Class::Unavailable,
-        "was not looked up, because a request makes at most 20 lookups",
-        "name fewer images in registry.images",
-    );
-    pub const UNKNOWN: Self = Self(
-        Class::Denied,
-        "can't be looked up for a reason that this policy doesn't know",
-        "look at the policy server's log",
-    );
+    Limit,
+    /// Words that nobody knows.
+    Unknown,
 }
 
-/// Why a lookup gave no answer.
+impl Cause {
+    /// The class. A registry that answers is not down, whatever it says.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::NotFound => Class::NotFound,
+            Self::RateLimited
+            | Self::Unreachable
+            | Self::ServerError
+            | Self::Unavailable
+            | Self::UnreadableName
+            | Self::AmbiguousHost
+            | Self::Limit => Class::Unavailable,
+            Self::Denied
+            | Self::Unauthorized
+            | Self::Quota
+            | Self::Terms
+            | Self::Scan
+            | Self::NotGranted
+            | Self::Unknown => Class::Denied,
+        }
+    }
+
+    /// What is wrong, as a clause that follows the image.
+    const fn problem(self) -> &'static str {
+        match self {
+            Self::NotFound => "does not exist in its registry",
+            Self::Denied => "does not exist, or can't be read with the policy server's credentials",
+            Self::Unauthorized => {
+                "does not exist, or can't be read with the policy server's credentials, or the token \
+                 server of its registry failed"
+            }
+            Self::Quota => "is refused by its registry because of a quota or a bill",
+            Self::Terms => "is refused by its registry until somebody accepts its terms",
+            Self::Scan => {
+                "is refused by its registry because of a scan, a signature or a quarantine"
+            }
+            Self::RateLimited => {
+                "can't be looked up, because its registry limits the rate of requests"
+            }
+            Self::Unreachable | Self::ServerError | Self::Unavailable => {
+                "can't be looked up, because the policy server gets no usable answer from its registry"
+            }
+            Self::UnreadableName => {
+                "can't be looked up, because the policy server can't read its name"
+            }
+            Self::AmbiguousHost => {
+                "was not looked up, because a node takes the text before its first slash for a \
+                 registry, and the policy server for a part of a Docker Hub repository"
+            }
+            Self::NotGranted => {
+                "can't be looked up, because the policy server doesn't grant oci/v1/manifest_digest"
+            }
+            Self::Limit => "was not looked up, because a request makes at most 20 lookups",
+            Self::Unknown => "can't be looked up for a reason that this policy doesn't know",
+        }
+    }
+
+    /// What a person can do about it.
+    const fn help(self) -> &'static str {
+        match self {
+            Self::NotFound => "correct its tag or repository",
+            Self::Denied | Self::Unauthorized => {
+                "correct its name, or give the PolicyServer a pull secret"
+            }
+            Self::Quota | Self::Terms => "look at the account with the registry",
+            Self::Scan => "look at the registry's report about it",
+            Self::RateLimited => "try again later, or skip it with registry.skipImages",
+            // The PolicyServer has to name a registry with its own certificate authority, and a
+            // registry without TLS.
+            Self::Unreachable => {
+                "try again later, or look for the cause in the policy server's log (TLS: \
+                 sourceAuthorities, HTTP: insecureSources)"
+            }
+            Self::ServerError | Self::Unavailable => {
+                "try again later, or look for the cause in the policy server's log"
+            }
+            Self::UnreadableName => "skip it with registry.skipImages",
+            Self::AmbiguousHost => "write its registry in lower case",
+            Self::NotGranted => "add it to hostCapabilities of the PolicyServer",
+            Self::Limit => "name fewer images in registry.images",
+            Self::Unknown => "look at the policy server's log",
+        }
+    }
+}
+
+/// A lookup that gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    pub class: Class,
-    problem: &'static str,
+    cause: Cause,
     /// The HTTP status of the registry's answer, if the host tells it.
     status: Option<u16>,
-    /// What a person can do about it.
-    pub help: &'static str,
-    /// Whether the same lookup may succeed later.
-    pub is_retryable: bool,
-    /// Whether `UseCached` differs from `Allow`. A digest names the same image wherever it comes
-    /// from.
-    pub can_use_cached: bool,
+    /// Whether the image has a digest.
+    has_digest: bool,
+    /// Whether the tag of the image looks like a digest without `sha256:`.
+    has_digest_as_tag: bool,
 }
 
 impl Failure {
     /// The failure of a lookup of this image.
     pub fn new(cause: Cause, status: Option<u16>, image: Reference<'_>) -> Self {
-        let Cause(class, problem, help) = cause;
         let is_hex =
             |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let has_digest = image.digest().is_some();
-        // No registry is at fault, but the name of the image or the number of images.
-        let is_of_request = [Cause::NO_NAME, Cause::AMBIGUOUS_HOST, Cause::LIMIT].contains(&cause);
         Self {
-            class,
-            problem,
+            cause,
             status,
-            help: match class {
-                Class::NotFound if has_digest => "correct its digest or repository",
-                Class::NotFound if image.tag().is_some_and(is_hex) => {
-                    "write @sha256: before a digest"
-                }
-                _ => help,
-            },
-            is_retryable: !is_of_request && class != Class::NotFound,
-            can_use_cached: !is_of_request && !has_digest,
+            has_digest: image.digest().is_some(),
+            has_digest_as_tag: image.tag().is_some_and(is_hex),
         }
+    }
+
+    /// The class of the failure.
+    pub const fn class(self) -> Class {
+        self.cause.class()
+    }
+
+    /// Whether no registry is at fault, but the name of the image or the number of images.
+    const fn is_of_request(self) -> bool {
+        matches!(
+            self.cause,
+            Cause::UnreadableName | Cause::AmbiguousHost | Cause::Limit
+        )
+    }
+
+    /// Whether the same lookup may succeed later.
+    pub const fn is_retryable(self) -> bool {
+        !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
+    }
+
+    /// Whether `UseCached` differs from `Allow`. A digest names the same image wherever it comes
+    /// from.
+    pub const fn can_use_cached(self) -> bool {
+        !self.is_of_request() && !self.has_digest
     }
 
     /// What is wrong, as a clause that follows the image.
     pub fn problem(self) -> String {
         let status = self.status.map(|status| format!(" (HTTP {status})"));
-        [self.problem, status.as_deref().unwrap_or_default()].concat()
+        [self.cause.problem(), status.as_deref().unwrap_or_default()].concat()
+    }
+
+    /// What a person can do about it.
+    pub const fn help(self) -> &'static str {
+        match self.cause {
+            Cause::NotFound if self.has_digest => "correct its digest or repository",
+            Cause::NotFound if self.has_digest_as_tag => "write @sha256: before a digest",
+            cause => cause.help(),
+        }
     }
 }

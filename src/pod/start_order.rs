@@ -1,4 +1,4 @@
-//! What starts after what in a Pod, as a kubelet does it. No other file knows this order.
+//! What starts after what in a Pod, as a kubelet does it. Other files ask for it here.
 //!
 //! Init containers start one after another, native sidecars too. Then all app containers start. A
 //! container pulls its own image and its image volumes when it starts. So a container's moment is

@@ -12,7 +12,7 @@ mod new_checks;
 use std::rc::Rc;
 
 use self::needs::{Uncovered, uncovered};
-use self::new_checks::{TOO_LARGE, new_checks};
+use self::new_checks::{NotAdded, new_checks};
 use crate::entry::{Entry, Sentence, What};
 use crate::pod::{List, Pod};
 use crate::sanitize::sanitize;
@@ -33,8 +33,11 @@ pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Ve
         return;
     }
     let checks = match action {
-        OnMissing::Add => new_checks(pod, &uncovered).map_err(Some),
-        _ => Err(None),
+        OnMissing::Add => new_checks(pod, &uncovered),
+        _ => Err(NotAdded {
+            why: None,
+            is_warning: action == OnMissing::Warn,
+        }),
     };
     match checks {
         Ok(checks) => {
@@ -48,10 +51,7 @@ pub fn add<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, images: &mut [Ve
                 pod.pulls.push(check);
             }
         }
-        Err(why) => {
-            let is_too_large = why.as_deref() == Some(TOO_LARGE);
-            let is_warning = action != OnMissing::Reject && !is_too_large;
-            let why: Option<Rc<str>> = why.map(Into::into);
+        Err(NotAdded { why, is_warning }) => {
             for one in &uncovered {
                 let entry = entry(pod, one, What::NoCheck, Err(why.clone()));
                 entries.extend(entry.map(|entry| Entry {

@@ -37,7 +37,7 @@ pub fn look_up<'o>(
             }
             Ok(_) => {}
             Err(failure) => failed.push((
-                image.reference.as_written(),
+                image.reference.lookup_name(),
                 use_failure(pod, entries, &image, failure),
             )),
         }

@@ -106,13 +106,14 @@ impl TryFrom<String> for Prefix {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
-#[serde(try_from = "String")]
-pub struct NamePattern(String);
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
+pub struct NamePattern(WildMatch);
 
 impl NamePattern {
     /// Whether the pattern matches the whole name of a container or image volume.
     pub fn matches(&self, name: &str) -> bool {
-        WildMatch::new(&self.0).matches(name)
+        self.0.matches(name)
     }
 }
 
@@ -126,7 +127,13 @@ impl TryFrom<String> for NamePattern {
                 "{glob} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
             ));
         }
-        Ok(Self(glob))
+        Ok(Self(WildMatch::new(&glob)))
+    }
+}
+
+impl From<NamePattern> for String {
+    fn from(pattern: NamePattern) -> Self {
+        pattern.0.pattern()
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Registry {
     pub lookup: Lookup,
     /// The images that are looked up. They are required for lookups: whoever creates a Pod chooses
     /// the hosts of its images, and policy-server connects to these hosts. So name your
-    /// registries. `["*"]` stands for all images.
+    /// registries. `["*"]` means all images.
     #[serde(deserialize_with = "value::strings")]
     pub images: Vec<Pattern>,
     /// The images that are not looked up, even if `images` matches them.
@@ -44,12 +44,12 @@ pub struct Registry {
     pub skip_images: Vec<Pattern>,
     /// What happens if the tag, the digest or the repository does not exist.
     pub on_not_found: Action,
-    /// What happens if the registry answers 401 or 403. The credentials of policy-server are not
-    /// those of the Pod.
+    /// What happens if the registry answers 401 or 403, if it refuses in any other words, or if the
+    /// host doesn't grant lookups. The credentials of policy-server are not those of the Pod.
     pub on_denied: Action,
-    /// What happens if there is no other answer: no connection, DNS, TLS, a time-out, 5xx, 429, a
-    /// lookup that the host refuses, an image whose name can't be asked for, and an image
-    /// beyond the 20th lookup of a request.
+    /// What happens if nobody answers, or not now: no connection, DNS, TLS, a time-out, 408, 429 or
+    /// 5xx. Also for an image whose name can't be asked for, and for an image beyond the 20th lookup
+    /// of a request.
     pub on_unavailable: Action,
 }
 

@@ -24,7 +24,7 @@ pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
             .filter(|(_, pull)| pull.start.moment.is_some())
             .map(|(_, pull)| pull.policy)
             .max();
-        if let (Some(pull), Some(policy)) = (needs.uncovered(pulls), strongest) {
+        if let (Some(pull), Some(policy)) = (needs.first_uncovered(pulls), strongest) {
             uncovered.push(Uncovered {
                 image,
                 pull,
@@ -38,7 +38,7 @@ pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
 /// What decides whether the images of a Pod are covered.
 struct Needs<'p, 'o> {
     pod: &'p Pod<'o>,
-    /// Whether an added check holds up the whole Pod, because it is an image volume.
+    /// Whether added checks are image volumes, and so block the whole Pod.
     is_with_volumes: bool,
     /// When the first init container starts. None if the Pod has none.
     first_init: Option<Moment>,
@@ -76,7 +76,7 @@ impl<'p, 'o> Needs<'p, 'o> {
     /// A check covers its image even if it is too weak: *weak-check* is about such checks.
     /// Which pull is reported doesn't depend on strength, because *pull-once* may lower a pull: a
     /// second run reports the same one.
-    fn uncovered(&self, pulls: &[usize]) -> Option<usize> {
+    fn first_uncovered(&self, pulls: &[usize]) -> Option<usize> {
         let needing = || {
             let pulls = self.pod.at(pulls);
             pulls.filter(|(_, pull)| self.needs_check(pull))
@@ -86,7 +86,7 @@ impl<'p, 'o> Needs<'p, 'o> {
         if pulls.any(|(_, pull)| self.covers(pull, strongest)) {
             return None;
         }
-        let mut uncovered = needing().filter(|(_, pull)| !self.holds_up_everything(pull));
+        let mut uncovered = needing().filter(|(_, pull)| !self.blocks_everything(pull));
         uncovered.next().map(|(index, _)| index)
     }
 
@@ -121,7 +121,7 @@ impl<'p, 'o> Needs<'p, 'o> {
 
     /// Whether all app containers start with this pull or not at all, and no init container does
     /// any work before. Native sidecars don't count.
-    fn holds_up_everything(&self, pull: &Pull<'_>) -> bool {
+    fn blocks_everything(&self, pull: &Pull<'_>) -> bool {
         let is_on_all = match pull.list {
             List::Volumes => pull.start.gates(Moment::APPS),
             _ => self.has_one_app,

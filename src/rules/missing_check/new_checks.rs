@@ -1,6 +1,7 @@
 //! The checks that *missing-check* adds: what they are made of, their names, and where they are inserted.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -15,8 +16,23 @@ use crate::settings::Form;
 /// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
 /// user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
-pub const TOO_LARGE: &str =
-    "none is added, because all missing checks together would be larger than 1 MiB";
+
+/// Why no check is added.
+pub struct NotAdded {
+    /// The sentence that says why. None if the settings ask for no checks.
+    pub why: Option<Rc<str>>,
+    /// Whether the images that are not covered are only warnings.
+    pub is_warning: bool,
+}
+
+impl From<String> for NotAdded {
+    fn from(why: String) -> Self {
+        Self {
+            why: Some(why.into()),
+            is_warning: true,
+        }
+    }
+}
 
 /// What all added checks have in common.
 struct Source {
@@ -32,10 +48,10 @@ struct Source {
 /// The new checks of these images.
 ///
 /// # Errors
-/// The sentence that says why none is added.
-pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, String> {
+/// None is added.
+pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, NotAdded> {
     if pod.spec.asks_for_windows() {
-        return Err("none is added to a Windows Pod".to_owned());
+        return Err("none is added to a Windows Pod".to_owned().into());
     }
     let source = match pod.settings.image_checks.form {
         Form::InitContainer => init_containers(pod)?,
@@ -56,7 +72,12 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
         ];
         size = sizes.into_iter().fold(size, usize::saturating_add);
         if size > ADDITIONS_MAX {
-            return Err(TOO_LARGE.to_owned());
+            let why =
+                "none is added, because all missing checks together would be larger than 1 MiB";
+            return Err(NotAdded {
+                why: Some(why.into()),
+                is_warning: false,
+            });
         }
         let (list, start) = (source.list, source.start.clone());
         checks.push(Pull {

@@ -18,20 +18,20 @@ pub fn use_failure<'o>(
     failure: Failure,
 ) -> Entry<'o> {
     let action = action(pod, image, failure);
-    let can_lower = failure.can_use_cached && pod.request.operation.may_set_policies();
+    let can_lower = failure.can_use_cached() && pod.request.operation.may_set_policies();
     let done = match action {
         Action::UseCached if can_lower => use_cached(pod, entries, &image.pulls, failure),
         Action::UseCached => Action::Allow,
         Action::Allow | Action::Reject => action,
     };
     let rejects = action == Action::Reject;
-    let what = match failure.class {
+    let what = match failure.class() {
         // `podTemplates` decides, because a person is there to read it.
         Class::NotFound if pod.request.operation == Operation::Template => Some(What::NotFound),
         _ => rejects.then_some(What::WrongImage),
     };
     let first = image.pulls.first().copied().unwrap_or_default();
-    let asked = image.reference.as_written();
+    let asked = image.reference.lookup_name();
     let lookup = What::Lookup(asked.clone(), done, failure);
     let Some(what) = what else {
         let sentence = move |_: &Pull<'_>, _: &str| failed(&sanitize(&asked), failure);
@@ -42,7 +42,7 @@ pub fn use_failure<'o>(
         failed(&subject, failure)
     };
     entries.push(Entry {
-        is_retryable: failure.is_retryable,
+        is_retryable: failure.is_retryable(),
         is_warning: !rejects,
         ..Entry::new(RULE, first, what, sentence)
     });
@@ -52,7 +52,7 @@ pub fn use_failure<'o>(
 /// What the settings demand.
 fn action(pod: &Pod<'_>, image: &Image<'_>, failure: Failure) -> Action {
     let registry = &pod.settings.registry;
-    match failure.class {
+    match failure.class() {
         // Only the pod template asks for the image, so the failure rejects no Pod.
         _ if !image.is_of_pods(registry.lookup) => Action::Allow,
         Class::NotFound => registry.on_not_found,
@@ -64,7 +64,7 @@ fn action(pod: &Pod<'_>, image: &Image<'_>, failure: Failure) -> Action {
 fn failed(image: &str, failure: Failure) -> Sentence {
     Sentence {
         problem: format!("{image} {}", failure.problem()),
-        help: failure.help.to_owned(),
+        help: failure.help().to_owned(),
         repaired: None,
     }
 }
@@ -86,7 +86,7 @@ fn use_cached<'o>(
             pull.policy = IfNotPresent;
             done = Action::UseCached;
             entries.push(Entry {
-                is_retryable: failure.is_retryable,
+                is_retryable: failure.is_retryable(),
                 ..Entry::new(RULE, *index, What::Policy(IfNotPresent), no_digest)
             });
         }

@@ -12,20 +12,20 @@ type Reader = fn(&str) -> (Cause, Option<u16>);
 const FORMS: [(&str, Reader); 12] = [
     ("envelope: OCI API errors: [", read_envelope),
     ("Server error: url ", read_status),
-    ("Not authorized: url ", |_| (Cause::UNAUTHORIZED, Some(401))),
+    ("Not authorized: url ", |_| (Cause::Unauthorized, Some(401))),
     ("OCI distribution spec violation", |_| {
-        (Cause::UNKNOWN, None)
+        (Cause::Unknown, None)
     }),
-    ("Digest error", |_| (Cause::UNKNOWN, None)),
+    ("Digest error", |_| (Cause::Unknown, None)),
     ("error sending request", unreachable),
     ("error following redirect", unreachable),
     ("error decoding response body", unreachable),
     ("request or response body error", unreachable),
-    ("has not been granted access", |_| {
-        (Cause::NOT_GRANTED, None)
+    ("has not been granted access", |_| (Cause::NotGranted, None)),
+    ("invalid reference format", |_| {
+        (Cause::UnreadableName, None)
     }),
-    ("invalid reference format", |_| (Cause::NO_NAME, None)),
-    ("repository name must", |_| (Cause::NO_NAME, None)),
+    ("repository name must", |_| (Cause::UnreadableName, None)),
 ];
 
 /// The end of a registry's words where the host repeats its error in the same line, as Kubewarden
@@ -34,10 +34,10 @@ const REPETITION: &str = "]: Registry error: url ";
 
 /// OCI's error codes, which some registries write in place of words or before them.
 const CODES: [(&str, Cause); 4] = [
-    ("MANIFEST_UNKNOWN", Cause::NOT_FOUND),
-    ("NAME_UNKNOWN", Cause::NOT_FOUND),
-    ("NOT_FOUND", Cause::NOT_FOUND),
-    ("TOOMANYREQUESTS", Cause::RATE_LIMITED),
+    ("MANIFEST_UNKNOWN", Cause::NotFound),
+    ("NAME_UNKNOWN", Cause::NotFound),
+    ("NOT_FOUND", Cause::NotFound),
+    ("TOOMANYREQUESTS", Cause::RateLimited),
 ];
 
 /// Phrases in the words of registries. The first list that has one of them decides. Each phrase of
@@ -45,7 +45,7 @@ const CODES: [(&str, Cause); 4] = [
 /// only between sentences about a denial. Source: `e2e-tests/rows/registry-words.yaml`.
 const PHRASES: [(Cause, &[&str]); 8] = [
     (
-        Cause::RATE_LIMITED,
+        Cause::RateLimited,
         &[
             "rate limit",
             "too many requests",
@@ -57,7 +57,7 @@ const PHRASES: [(Cause, &[&str]); 8] = [
         ],
     ),
     (
-        Cause::UNAVAILABLE,
+        Cause::Unavailable,
         &[
             "service unavailable",
             "temporarily unavailable",
@@ -69,11 +69,11 @@ const PHRASES: [(Cause, &[&str]); 8] = [
         ],
     ),
     (
-        Cause::DENIED,
+        Cause::Denied,
         &["may require 'docker login'", "installation does not exist"],
     ),
     (
-        Cause::NOT_FOUND,
+        Cause::NotFound,
         &[
             "manifest unknown",
             "name unknown",
@@ -92,10 +92,10 @@ const PHRASES: [(Cause, &[&str]); 8] = [
             "not match project repository filter",
         ],
     ),
-    (Cause::QUOTA, &["quota", "billing", "payment"]),
-    (Cause::TERMS, &["terms", "license agreement"]),
+    (Cause::Quota, &["quota", "billing", "payment"]),
+    (Cause::Terms, &["terms", "license agreement"]),
     (
-        Cause::SCAN,
+        Cause::Scan,
         &[
             "vulnerabilit",
             "xray",
@@ -105,7 +105,7 @@ const PHRASES: [(Cause, &[&str]); 8] = [
         ],
     ),
     (
-        Cause::DENIED,
+        Cause::Denied,
         &[
             "denied",
             "forbidden",
@@ -127,11 +127,11 @@ pub fn read(text: &str) -> (Cause, Option<u16>) {
         Some((before.len(), read, after))
     });
     let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Cause::UNKNOWN, None), |(_, read, after)| read(after))
+    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after))
 }
 
 fn unreachable(_: &str) -> (Cause, Option<u16>) {
-    (Cause::UNREACHABLE, None)
+    (Cause::Unreachable, None)
 }
 
 /// Reads a text such as `…, code: 404, message: …`.
@@ -141,13 +141,13 @@ fn read_status(text: &str) -> (Cause, Option<u16>) {
         .and_then(|(_, rest)| rest.get(..3));
     let status = code.and_then(|code| code.parse().ok());
     let cause = match status {
-        Some(404) => Cause::NOT_FOUND,
-        Some(429) => Cause::RATE_LIMITED,
-        Some(408 | 500..=599) => Cause::UNAVAILABLE,
-        Some(401) => Cause::UNAUTHORIZED,
-        Some(403) => Cause::DENIED,
-        Some(402) => Cause::QUOTA,
-        _ => Cause::UNKNOWN,
+        Some(404) => Cause::NotFound,
+        Some(429) => Cause::RateLimited,
+        Some(408 | 500..=599) => Cause::ServerError,
+        Some(401) => Cause::Unauthorized,
+        Some(403) => Cause::Denied,
+        Some(402) => Cause::Quota,
+        _ => Cause::Unknown,
     };
     (cause, status)
 }
@@ -161,7 +161,7 @@ fn read_envelope(text: &str) -> (Cause, Option<u16>) {
     let words = words.strip_suffix(']').unwrap_or(words);
     let words = words.strip_prefix("OCI API error: ").unwrap_or(words);
     let cause = match words {
-        "" => Cause::NOT_FOUND,
+        "" => Cause::NotFound,
         _ => cause_of_words(words),
     };
     (cause, None)
@@ -180,7 +180,7 @@ fn cause_of_words(words: &str) -> Cause {
         .find(|(_, phrases)| phrases.iter().any(is_in));
     let cause = code.map(|(_, cause)| cause);
     let cause = cause.or_else(|| phrase.map(|(cause, _)| cause));
-    cause.copied().unwrap_or(Cause::UNKNOWN)
+    cause.copied().unwrap_or(Cause::Unknown)
 }
 
 /// The words of a registry without those that have the form of a reference, so that a part of a
@@ -282,11 +282,11 @@ mod tests {
         let names = names();
         for text in texts {
             let [expected, other] =
-                in_both_forms(&about(&text, "team/app:v1")).map(|text| read(&text).0.0);
+                in_both_forms(&about(&text, "team/app:v1")).map(|text| read(&text).0.class());
             assert_eq!(expected, other, "{text}");
             for name in &names {
                 for text in in_both_forms(&about(&text, name)) {
-                    assert_eq!(read(&text).0.0, expected, "{text}");
+                    assert_eq!(read(&text).0.class(), expected, "{text}");
                 }
             }
         }
