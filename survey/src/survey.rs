@@ -258,9 +258,8 @@ impl Survey {
         let pods = workload.pods.values();
         let pods: Vec<_> = pods.map(|pod| (&pod.nodes, copies(&pod.stored))).collect();
         let is_there = |node: &&Node| {
-            pods.iter().all(|(nodes, copies)| {
-                nodes.contains(&node.name) || copies.is_subset(&node.images)
-            })
+            pods.iter()
+                .all(|(nodes, copies)| nodes.contains(&node.name) || copies.is_subset(&node.images))
         };
         self.cluster.nodes.iter().filter(is_there).count()
     }

@@ -160,7 +160,10 @@ fn the_notes_name_what_the_input_does_not_have() {
         ("no Namespace is in the input", namespace.to_owned()),
         ("no Node is in the input", node("v1.36.0", "")),
         ("no Job and no CronJob is in the input", job("Always")),
-        ("kubectl get pods,jobs,cronjobs,namespaces,nodes", job("Always")),
+        (
+            "kubectl get pods,jobs,cronjobs,namespaces,nodes",
+            job("Always"),
+        ),
     ] {
         assert!(has(&other, words), "{words}");
         assert!(!has(&(other.clone() + &object), words), "{words}");

@@ -28,7 +28,10 @@ fn read_of(pod: &Value) -> Value {
     json!([
         labels.keys().collect::<Vec<_>>(),
         [&owner["kind"], &owner["apiVersion"]],
-        pod["metadata"].get("annotations").into_iter().collect::<Vec<_>>(),
+        pod["metadata"]
+            .get("annotations")
+            .into_iter()
+            .collect::<Vec<_>>(),
         (["initContainers", "containers", "volumes"].map(list)),
     ])
 }
@@ -68,7 +71,10 @@ fn the_pod_of_a_workload_is_the_one_that_its_controller_created() {
     job["spec"]["manualSelector"] = true.into();
     let labels = json!({"app": "x"});
     job["spec"]["template"]["metadata"]["labels"] = labels.clone();
-    assert_eq!(first_pod(&job).expect("a Pod")["metadata"]["labels"], labels);
+    assert_eq!(
+        first_pod(&job).expect("a Pod")["metadata"]["labels"],
+        labels
+    );
 }
 
 /// The rows without what a name tells.

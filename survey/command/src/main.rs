@@ -79,7 +79,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let text = match arguments.output {
         Output::Table => show::text(&survey, preset, command),
         Output::Csv => survey.csv(),
-        Output::Json => show::json(&survey, command)?,
+        Output::Json => show::json(&survey, command.as_deref())?,
     };
     match io::stdout().write_all(text.as_bytes()) {
         // It is no error if the reader closes the pipe early, as `head` does.

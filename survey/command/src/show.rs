@@ -9,7 +9,7 @@ use terminal_size::{Width, terminal_size};
 const WIDTH: u16 = 120;
 
 /// The report and the rows, as JSON. With a preset, also the command that installs it.
-pub(crate) fn json(survey: &Survey, command: Option<String>) -> Result<String, String> {
+pub(crate) fn json(survey: &Survey, command: Option<&str>) -> Result<String, String> {
     let value = json!({
         "report": survey.report(),
         "rows": survey.rows(),
