@@ -159,7 +159,13 @@ fn the_table_of_what_each_preset_sets_is_current() {
             let spec = documents(text).remove(0)["spec"].take();
             let rules = spec["rules"].as_array().expect("rules").iter();
             let rules: Vec<String> = rules
-                .map(|rule| format!("{} {}", words(&rule["resources"]), words(&rule["operations"])))
+                .map(|rule| {
+                    format!(
+                        "{} {}",
+                        words(&rule["resources"]),
+                        words(&rule["operations"])
+                    )
+                })
                 .collect();
             let settings = cell(&settings_line(&spec["settings"]));
             format!("{name} | {} | `{settings}`", rules.join("; "))
