@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 policy_server=${POLICY_SERVER:-policy-server} port=${PORT:-3111}
 module=$PWD/annotated-policy.wasm
 tmp=$(mktemp -d)
-trap 'jobs -p | xargs --no-run-if-empty kill 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
 # nothing: prints the policy that does nothing. `make annotated-policy.wasm` built xtask.
 nothing() {

@@ -153,7 +153,7 @@ stubs() {
 
 @test "README.md: the policy without settings changes the Pod as the page shows" {
   local before after settings
-  block README.md '^Its name says' diff >"$BATS_TEST_TMPDIR/diff"
+  block README.md '^A check is' diff >"$BATS_TEST_TMPDIR/diff"
   before=$(sed -n 's/^[ -]//p' "$BATS_TEST_TMPDIR/diff")
   after=$(grep -v '^-' "$BATS_TEST_TMPDIR/diff" | sed 's/^[ +]//')
   settings=$(block README.md '^This does it for' yaml | gojq --yaml-input --compact-output .spec.settings)

@@ -77,7 +77,7 @@ ROWS
 JSON
 }
 
-@test "a wrong input is told so, and not answered" {
+@test "a wrong input is an error, and gets no answer" {
   local words input
   while IFS='|' read -r words input; do
     row=$input
@@ -115,6 +115,13 @@ ROWS
       same "$row" "$(effects "$preset" <<<"$rows")" "$(json "$BATS_TEST_TMPDIR/policy.yaml" | effects "$BATS_TEST_TMPDIR/policy.yaml")"
     done
   done < <(json jobs | gojq --raw-output '.report.presets[] | "\(.name) \((.isAudit or .name == "missing-tags") | not)"')
+}
+
+@test "no command installs a file of one's own" {
+  sed '/^---$/,$d' examples/jobs.yaml >"$BATS_TEST_TMPDIR/policy.yaml"
+  cd "$BATS_TEST_TMPDIR"
+  run -0 "$SURVEY" --file "$CLUSTER" --preset policy.yaml
+  [[ $output == *"policy.yaml: "* && $output != *helm* ]] || fail "$output"
 }
 
 # The rules are those of krew's own check (validateplatform and ValidatePlugin in its package validation).

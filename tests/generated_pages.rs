@@ -1,11 +1,12 @@
-//! Pages that are made from other files: docs/values.md from the comments of chart/values.yaml, and
-//! docs/alerts.md from monitoring/alerts.yaml.
+//! Pages that are made from other files: docs/values.md from the comments of chart/values.yaml,
+//! docs/alerts.md from monitoring/alerts.yaml, and the table in examples/README.md from the presets.
 //!
-//! `PAGES=write cargo test --profile xtask --test policy generated` writes both.
+//! `PAGES=write cargo test --profile xtask --test policy generated` writes them.
 
 use std::fs;
 
-use consistent_pull_policy_promises::repository::{documents, path, text};
+use consistent_pull_policy_promises::repository::{documents, files, path, text};
+use serde_json::Value;
 
 /// Compares a page with what it is made from, or writes it.
 fn is_current(page: &str, wanted: &str) {
@@ -120,4 +121,59 @@ fn the_page_about_the_alerts_is_current() {
         rows.join("\n")
     );
     is_current("docs/alerts.md", &page);
+}
+
+/// A setting of a preset, `key: value`. A long list or object is `…`.
+fn setting((key, value): (&String, &Value)) -> String {
+    let text = value.to_string();
+    let text = value.as_str().unwrap_or(&text);
+    format!("{key}: {}", if text.len() > 40 { "…" } else { text })
+}
+
+/// The settings of a preset as YAML in one line, without the default `mode: Fix`.
+fn settings_line(settings: &Value) -> String {
+    let sections = settings.as_object().expect("settings").iter();
+    let sections = sections.filter(|(_, section)| *section != "Fix");
+    let sections = sections.map(|(name, section)| match section.as_object() {
+        Some(keys) => {
+            let keys: Vec<String> = keys.iter().map(setting).collect();
+            format!("{name}: {{{}}}", keys.join(", "))
+        }
+        None => setting((name, section)),
+    });
+    sections.collect::<Vec<String>>().join(", ")
+}
+
+#[test]
+fn the_table_of_what_each_preset_sets_is_current() {
+    let mut presets = files("examples", ".yaml");
+    presets.retain(|(name, _)| name != "pairs");
+    let words = |list: &Value| {
+        let words = list.as_array().expect("a list").iter();
+        let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+        words.join(", ")
+    };
+    let rows: Vec<String> = presets
+        .iter()
+        .map(|(name, text)| {
+            let spec = documents(text).remove(0)["spec"].take();
+            let rules = spec["rules"].as_array().expect("rules").iter();
+            let rules: Vec<String> = rules
+                .map(|rule| {
+                    format!(
+                        "{} {}",
+                        words(&rule["resources"]),
+                        words(&rule["operations"])
+                    )
+                })
+                .collect();
+            let settings = cell(&settings_line(&spec["settings"]));
+            format!("{name} | {} | `{settings}`", rules.join("; "))
+        })
+        .collect();
+    let page = text("examples/README.md");
+    let head = "preset | requests | settings\n";
+    let (before, _) = page.split_once(head).expect("the table");
+    let page = format!("{before}{head}---|---|---\n{}\n", rows.join("\n"));
+    is_current("examples/README.md", &page);
 }

@@ -25,7 +25,7 @@ pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<Strin
         .iter()
         .map(|entry| to_json(&Finding::of(pod, entry)));
     let lookups = pod.entries.iter().filter_map(|entry| match &entry.what {
-        What::Lookup(image, action, failure) => Some((image, action, failure.class())),
+        What::Lookup(image, action, class) => Some((image, action, class)),
         _ => None,
     });
     let lookups: Vec<_> = lookups.collect();

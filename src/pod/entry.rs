@@ -2,7 +2,7 @@
 
 use super::pull::Pull;
 use crate::image::PullPolicy;
-use crate::lookup::Failure;
+use crate::lookup::Class;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
@@ -42,7 +42,7 @@ pub enum What {
     /// unless the settings reject them.
     NotFound,
     /// A lookup of this image failed.
-    Lookup(String, Action, Failure),
+    Lookup(String, Action, Class),
 }
 
 /// What a person reads about an entry.

@@ -85,18 +85,19 @@ impl<'o> Pull<'o> {
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image));
-        let mut pull = Self {
+        let written_policy = pull_policy(source, list.policy_key())?;
+        let server_default = || PullPolicy::server_default(reference.as_ref().ok());
+        Ok(Self {
             name: name.into(),
             value,
             written_image: image,
             reference,
-            written_policy: pull_policy(source, list.policy_key())?,
+            written_policy,
+            policy: written_policy.unwrap_or_else(server_default),
             settings: for_image.unwrap_or_default(),
             ends,
             ..Self::new(list, index)
-        };
-        pull.policy = pull.policy_before();
-        Ok(pull)
+        })
     }
 
     /// A pull without an entry of the request.
@@ -193,8 +194,7 @@ impl<'o> Pull<'o> {
 
     /// The image that came in, in the same form.
     pub fn same_image_before(&self) -> Cow<'o, str> {
-        let lacks_version =
-            |image: Reference<'_>| image.tag().is_none() && image.digest().is_none();
+        let lacks_version = |image: Reference<'_>| image.tag.is_none() && image.digest.is_none();
         if self.reference.is_ok_and(lacks_version) {
             [self.written_image, ":latest"].concat().into()
         } else {

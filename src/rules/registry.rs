@@ -27,7 +27,7 @@ pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>>
     }
     let mut failed = BTreeMap::new();
     let mut session = Session::new(client);
-    for image in images(pod, lookup) {
+    for image in images(pod) {
         match session.digest(image.reference) {
             Ok(digest) if lookup.pins() && image.is_of_pods => {
                 pin(pod, &image.pulls, &digest);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::controller::first_pod;
 use crate::json::{list, members, text};
-use crate::object::{Entry, controller, entries, namespace_of, pod_spec};
+use crate::object::{Entry, controller, entries, namespace_of, pod_spec, template_path};
 use crate::preset::Namespaces;
 use crate::prune::prune;
 use crate::record::without_repairs;
@@ -137,7 +137,7 @@ impl Cluster {
         let labels: Labels = labels.collect();
         let node = text(&object, "/spec/nodeName").to_owned();
         let node = Some(node).filter(|node| is_running && !node.is_empty());
-        let shape: Rc<str> = self.shape(&object, &labels).into();
+        let shape: Rc<str> = self.shape(&object).into();
         let value = self
             .values
             .entry(Rc::clone(&shape))
@@ -152,18 +152,23 @@ impl Cluster {
         });
     }
 
-    /// What this policy and the selectors of the presets read of an object, as text. Two objects of
-    /// one controller with the same text are the same. What controllers invent isn't in it: values of
-    /// labels, names of volumes, paths and scripts.
-    fn shape(&self, object: &Value, labels: &Labels) -> String {
-        let labels = labels.iter().map(|(key, value)| {
-            let is_compared = self.compared.contains(key);
-            (&**key, if is_compared { value } else { "" })
-        });
-        let labels: BTreeMap<&str, &str> = labels.collect();
-        let annotations = members(object, "/metadata/annotations").map(|(key, _)| key);
-        let annotations: Vec<&String> = annotations.collect();
-        let owner = controller(object).map(|owner| text(owner, "/kind"));
+    /// What this policy and the selectors of the presets read of an object and of its pod template, as
+    /// text. Two objects of one controller with the same text are the same. What controllers invent
+    /// isn't in it: values of labels, names of volumes, paths and scripts.
+    fn shape(&self, object: &Value) -> String {
+        let of_metadata = |path: &str| {
+            let labels = members(object, &format!("{path}/metadata/labels"));
+            let labels = labels.map(|(key, value)| {
+                let value = value.as_str().filter(|_| self.compared.contains(key));
+                (&**key, value.unwrap_or_default())
+            });
+            let labels: BTreeMap<&str, &str> = labels.collect();
+            let annotations = members(object, &format!("{path}/metadata/annotations"));
+            let annotations: Vec<&String> = annotations.map(|(key, _)| key).collect();
+            json!([labels, annotations])
+        };
+        let template = template_path(object).filter(|path| !path.is_empty());
+        let owner = controller(object).map(|it| [text(it, "/kind"), text(it, "/apiVersion")]);
         let spec = pod_spec(object).unwrap_or(&Value::Null);
         let of_pod = [
             "/restartPolicy",
@@ -190,14 +195,14 @@ impl Cluster {
         let kind = text(object, "/kind");
         let namespace = namespace_of(object);
         json!([
-            labels,
-            annotations,
+            of_metadata(""),
             owner,
             of_pod,
             volumes,
             entries,
             kind,
-            namespace
+            namespace,
+            template.map(of_metadata)
         ])
         .to_string()
     }

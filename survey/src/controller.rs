@@ -8,8 +8,8 @@
 
 use serde_json::{Value, json};
 
-use crate::json::text;
-use crate::object::{pod_spec, spec_path};
+use crate::json::{list, text};
+use crate::object::{pod_spec, template_path};
 
 /// The API server writes these labels into a Job's template only after the mutating webhooks.
 const OF_JOB: &[&str] = &[
@@ -32,7 +32,10 @@ pub fn first_pod(workload: &Value) -> Option<Value> {
         name => name,
     };
     let kind = text(workload, "/kind");
+    let has_own_selector = workload.pointer("/spec/manualSelector") == Some(&Value::Bool(true));
     let (version, owner, hash, labels) = match kind {
+        // Its author writes its labels.
+        "Job" if has_own_selector => ("batch/v1", kind, "", &[][..]),
         "Job" => ("batch/v1", kind, "", OF_JOB),
         "CronJob" => ("batch/v1", "Job", "-29919931", OF_JOB),
         "Deployment" => (
@@ -53,9 +56,8 @@ pub fn first_pod(workload: &Value) -> Option<Value> {
         _ => return None,
     };
     let name = format!("{name}{hash}");
-    let (template, _) = spec_path(workload)?.rsplit_once('/')?;
-    let metadata = workload.pointer(template)?.get("metadata");
-    let of_template = |key| metadata.and_then(|metadata| metadata.get(key));
+    let template = workload.pointer(template_path(workload)?)?;
+    let of_template = |key| template.get("metadata")?.get(key);
     let mut pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -79,6 +81,16 @@ pub fn first_pod(workload: &Value) -> Option<Value> {
                 .iter()
                 .map(|label| ((*label).to_owned(), name.as_str().into())),
         );
+    }
+    // The controller of a StatefulSet makes a volume of each claim template.
+    let claims = list(workload, "/spec/volumeClaimTemplates");
+    let spec = pod.get_mut("spec").filter(|_| !claims.is_empty());
+    if let Some(spec) = spec.and_then(Value::as_object_mut) {
+        let volumes = spec.entry("volumes").or_insert_with(|| json!([]));
+        if let Some(volumes) = volumes.as_array_mut() {
+            let names = claims.iter().map(|claim| text(claim, "/metadata/name"));
+            volumes.extend(names.map(|name| json!({"name": name})));
+        }
     }
     Some(pod)
 }

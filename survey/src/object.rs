@@ -29,6 +29,12 @@ pub(crate) fn spec_path(object: &Value) -> Option<&'static str> {
     })
 }
 
+/// The path of what has the metadata and the spec of an object's Pods: its pod template, or the Pod
+/// itself.
+pub(crate) fn template_path(object: &Value) -> Option<&'static str> {
+    spec_path(object)?.strip_suffix("/spec")
+}
+
 /// The Pod spec of an object.
 pub(crate) fn pod_spec(object: &Value) -> Option<&Value> {
     object

@@ -64,12 +64,12 @@ impl Preset {
     }
 
     /// Whether its policy looks images up.
-    pub fn asks_registries(&self) -> bool {
+    pub(crate) fn asks_registries(&self) -> bool {
         !["", "Off"].contains(&text(self.policy.settings(), "/registry/lookup"))
     }
 
     /// The oldest Kubernetes (1.x) that the preset works with, as far as its own fields tell.
-    pub fn kubernetes(&self) -> u32 {
+    pub(crate) fn kubernetes(&self) -> u32 {
         if self.has_image_volumes() {
             // Image volumes are on by default since 1.35.
             35

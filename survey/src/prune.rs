@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::object::spec_path;
+use crate::object::template_path;
 
 /// Names of owners and labels choose what a policy selects.
 const METADATA: [&str; 7] = [
@@ -47,10 +47,9 @@ const VOLUME: [&str; 2] = ["name", "image"];
 
 /// Drops what nobody reads of an object with a Pod spec.
 pub(crate) fn prune(object: &mut Value) {
-    let Some(path) = spec_path(object) else {
+    let Some(template) = template_path(object) else {
         return;
     };
-    let (template, _) = path.rsplit_once('/').unwrap_or_default();
     for path in ["/metadata", &format!("{template}/metadata")] {
         keep(object.pointer_mut(path), |key| METADATA.contains(&key));
         let annotations = object.pointer_mut(&format!("{path}/annotations"));
@@ -58,8 +57,8 @@ pub(crate) fn prune(object: &mut Value) {
             ANNOTATIONS.iter().any(|prefix| key.starts_with(prefix))
         });
     }
-    let spec = object.pointer_mut(path).and_then(Value::as_object_mut);
-    let Some(spec) = spec else {
+    let spec = object.pointer_mut(&format!("{template}/spec"));
+    let Some(spec) = spec.and_then(Value::as_object_mut) else {
         return;
     };
     spec.retain(|key, _| SPEC.contains(&&**key));

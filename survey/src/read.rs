@@ -59,7 +59,7 @@ impl Reader {
                 Err(error) => {
                     let error = error.to_string();
                     // The line would be one of this part.
-                    self.is_unreadable(error.split(" at line").next().unwrap_or_default());
+                    self.refuse_object(error.split(" at line").next().unwrap_or_default());
                 }
             }
         }
@@ -139,27 +139,27 @@ impl Reader {
                 }
                 self.yaml(&unread, objects);
             }
-            State::Members(_) | State::Items(_) => self.is_cut_off(),
+            State::Members(_) | State::Items(_) => self.refuse_cut_off(),
         }
         self.problem.take().map_or(Ok(()), Err)
     }
 
     fn yaml(&mut self, text: &[u8], objects: &mut dyn FnMut(Value)) {
         if is_table(text) {
-            return self.is_wrong("this is a table for people, without the objects");
+            return self.refuse("this is a table for people, without the objects");
         }
         match documents(text) {
             Ok(documents) => {
                 // kubectl writes the kind of a list after its items.
                 let is_list = |it: &Value| it.get("items").is_some() && it.get("kind").is_none();
                 if documents.last().is_some_and(is_list) {
-                    return self.is_cut_off();
+                    return self.refuse_cut_off();
                 }
                 for document in documents {
                     self.emit(document, objects);
                 }
             }
-            Err(why) => self.is_wrong(&format!(
+            Err(why) => self.refuse(&format!(
                 "the input is no YAML ({why}); several documents need a line --- between them"
             )),
         }
@@ -171,7 +171,7 @@ impl Reader {
             Some(Value::Array(items)) => items.into_iter().for_each(|it| self.emit(it, objects)),
             _ if value.is_null() => {}
             _ => match text(&value, "/kind") {
-                "" => self.is_unreadable("it has no kind"),
+                "" => self.refuse_object("it has no kind"),
                 kind if kind.ends_with("List") => {}
                 _ => {
                     self.objects = self.objects.saturating_add(1);
@@ -181,7 +181,7 @@ impl Reader {
         }
     }
 
-    fn is_cut_off(&mut self) {
+    fn refuse_cut_off(&mut self) {
         let number = self.objects;
         self.problem.get_or_insert(format!(
             "the input ends in the middle of an object, after {number} complete ones: its end was cut \
@@ -189,14 +189,14 @@ impl Reader {
         ));
     }
 
-    fn is_unreadable(&mut self, why: &str) {
+    fn refuse_object(&mut self, why: &str) {
         let number = self.objects.saturating_add(1);
-        self.is_wrong(&format!(
+        self.refuse(&format!(
             "object {number} of the input is no Kubernetes object ({why})"
         ));
     }
 
-    fn is_wrong(&mut self, sentence: &str) {
+    fn refuse(&mut self, sentence: &str) {
         self.problem
             .get_or_insert(format!("{sentence}: give the output of `{COMMAND}`"));
     }

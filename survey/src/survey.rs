@@ -136,12 +136,12 @@ impl Survey {
     pub fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Result<Self, String> {
         let (mut presets, mut pairs) = (Vec::new(), Pairs::new());
         for (name, text) in files {
-            let told = |error| format!("{name}: {error}");
+            let in_file = |error| format!("{name}: {error}");
             if name == "pairs" {
-                let found = from_yaml(text).map_err(told)?;
-                pairs = Pairs::deserialize(found).map_err(|error| told(error.to_string()))?;
+                let found = from_yaml(text).map_err(in_file)?;
+                pairs = Pairs::deserialize(found).map_err(|error| in_file(error.to_string()))?;
             } else {
-                presets.push(Preset::new(name, text).map_err(told)?);
+                presets.push(Preset::new(name, text).map_err(in_file)?);
             }
         }
         let compared = presets.iter().flat_map(|preset| preset.policy.compared());
@@ -255,10 +255,11 @@ impl Survey {
 
     /// On how many Nodes all images of a workload are: the Nodes list them, or its Pods run there.
     fn nodes_with(&self, workload: &Workload) -> usize {
+        let pods = workload.pods.values();
+        let pods: Vec<_> = pods.map(|pod| (&pod.nodes, copies(&pod.stored))).collect();
         let is_there = |node: &&Node| {
-            workload.pods.values().all(|pod| {
-                pod.nodes.contains(&node.name) || copies(&pod.stored).is_subset(&node.images)
-            })
+            pods.iter()
+                .all(|(nodes, copies)| nodes.contains(&node.name) || copies.is_subset(&node.images))
         };
         self.cluster.nodes.iter().filter(is_there).count()
     }

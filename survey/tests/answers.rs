@@ -147,6 +147,29 @@ fn a_file_that_always_pull_images_would_undo_is_not_proposed() {
     assert_eq!(report.answer.files, [""; 0]);
 }
 
+/// What isn't in the input is assumed, and the notes say so.
+#[test]
+fn the_notes_name_what_the_input_does_not_have() {
+    let namespace = r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}"#;
+    let other = pod("x", &json!({}), "a:1", None);
+    let has = |input: &str, words| {
+        let notes = report(input, json!({})).assumed;
+        notes.iter().any(|note| note.contains(words))
+    };
+    for (words, object) in [
+        ("no Namespace is in the input", namespace.to_owned()),
+        ("no Node is in the input", node("v1.36.0", "")),
+        ("no Job and no CronJob is in the input", job("Always")),
+        (
+            "kubectl get pods,jobs,cronjobs,namespaces,nodes",
+            job("Always"),
+        ),
+    ] {
+        assert!(has(&other, words), "{words}");
+        assert!(!has(&(other.clone() + &object), words), "{words}");
+    }
+}
+
 /// An audit is never proposed, and selects nothing at admission.
 #[test]
 fn only_what_takes_effect_is_proposed() {

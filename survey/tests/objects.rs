@@ -28,6 +28,10 @@ fn read_of(pod: &Value) -> Value {
     json!([
         labels.keys().collect::<Vec<_>>(),
         [&owner["kind"], &owner["apiVersion"]],
+        pod["metadata"]
+            .get("annotations")
+            .into_iter()
+            .collect::<Vec<_>>(),
         (["initContainers", "containers", "volumes"].map(list)),
     ])
 }
@@ -59,6 +63,18 @@ fn the_pod_of_a_workload_is_the_one_that_its_controller_created() {
         );
     }
     assert_eq!(first_pod(&captured("pod-create")["object"]), None);
+    let mut stateful_set = captured("statefulset-create")["object"].take();
+    stateful_set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
+    let made = first_pod(&stateful_set).expect("a Pod");
+    assert_eq!(made["spec"]["volumes"][1], json!({"name": "data"}));
+    let mut job = captured("job-create")["object"].take();
+    job["spec"]["manualSelector"] = true.into();
+    let labels = json!({"app": "x"});
+    job["spec"]["template"]["metadata"]["labels"] = labels.clone();
+    assert_eq!(
+        first_pod(&job).expect("a Pod")["metadata"]["labels"],
+        labels
+    );
 }
 
 /// The rows without what a name tells.
@@ -232,6 +248,18 @@ fn what_a_controller_invents_tells_no_jobs_apart() {
         rows(job("b", "buildkite.com/job-uuid", "/scripts-", "app:1")),
         2
     );
+    // jobs excludes a Job by a label of its pod template.
+    let template = r#""template":{"#;
+    let label = r#""metadata":{"labels":{"consistent-pull-policy/ignore":""}},"#;
+    let ignored = same.replace(template, &(template.to_owned() + label));
+    assert_eq!(rows(ignored.replace("build-a", "build-b")), 2);
+    // missing-tags excludes Pods of batch/v1, but not those of Volcano's Jobs.
+    let of_job = |version: &str| {
+        let pod = pod(version, &json!({}), "ci:1", Some(("Job", version)));
+        pod.replace("x/v1", version)
+    };
+    let of_jobs = of_job("batch/v1") + &of_job("batch.volcano.sh/v1alpha1");
+    assert_eq!(surveyed(&of_jobs, json!({})).rows().len(), 2);
     // agent-stack-k8s-volumes compares the value of a label.
     let windows = same
         .replace("kubernetes.io/hostname", "kubernetes.io/os")
@@ -239,9 +267,8 @@ fn what_a_controller_invents_tells_no_jobs_apart() {
     assert_eq!(rows(windows.replace("build-a", "build-b")), 2);
 }
 
-/// A Job of an unknown controller and its Pods are one row.
 #[test]
-fn a_job_set_is_one_row() {
+fn a_job_of_an_unknown_controller_and_its_pods_are_one_row() {
     let owner = |kind: &str, name: &str| json!([{"apiVersion": "x/v1", "kind": kind, "name": name, "uid": name, "controller": true}]);
     let spec = |image: &str| json!({"restartPolicy": "Never", "containers": [{"name": "app", "image": image}]});
     let objects = ["workers-0", "workers-1", "driver-0"].map(|name| {

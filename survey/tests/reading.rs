@@ -1,4 +1,4 @@
-//! The input: what is read of it, and what a wrong one is told.
+//! The input: what is read of it, and the errors for a wrong one.
 
 use consistent_pull_policy_survey::Fate;
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ fn merge_keys_are_merged() {
 }
 
 #[test]
-fn a_wrong_input_is_told_what_is_wrong() {
+fn the_error_says_what_is_wrong_with_the_input() {
     let cut = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
     for (input, sentence) in [
         (String::new(), "no Pod and no workload"),

@@ -1,15 +1,12 @@
 //! The fields of added init containers: a copy of an image check of the Pod, or else the check template. And
 //! their position in the Pod.
 
-use std::path::{Path, PathBuf};
-
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use serde_json::{Map, Value};
 
 use crate::json::{self, lenient_list, lenient_string};
 use crate::pod::{List, Moment, Pod, Pull};
 use crate::sanitize::sanitize;
-use crate::settings::Template;
 
 /// The first added init container, without a name and an image.
 ///
@@ -139,14 +136,19 @@ fn runs_program_of_mount(check: &Value) -> bool {
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
         return false;
     }
-    // Without empty parts, which would be read again for each mount.
-    let program: PathBuf = Path::new(program).components().collect();
+    let program = path_parts(program);
     lenient_list(check, "volumeMounts").iter().any(|mount| {
-        // A kubelet reads a relative path as one from the root.
-        let path = lenient_string(mount, "mountPath").unwrap_or_default();
-        let folder = Path::new("/").join(path);
-        folder.parent().is_some() && program.starts_with(&folder)
+        let folder = path_parts(lenient_string(mount, "mountPath").unwrap_or_default());
+        !folder.is_empty() && program.starts_with(&folder)
     })
+}
+
+/// The parts of a path, without empty parts and `.`. `Path` would read the whole program again for
+/// each mount.
+fn path_parts(path: &str) -> Vec<&str> {
+    path.split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect()
 }
 
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container
@@ -155,7 +157,7 @@ fn runs_program_of_mount(check: &Value) -> bool {
 /// # Errors
 /// Why a check of the template could not run, as a clause.
 fn from_template(
-    Template(template): &Template,
+    template: &Container,
     pod: &Pod<'_>,
     last_named: Option<&Pull<'_>>,
 ) -> Result<Container, String> {

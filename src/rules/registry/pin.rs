@@ -5,14 +5,12 @@
 //! which the kubelet itself would pull only if the digest has changed.
 
 use super::images::RULE;
-use crate::image::PullPolicy::{Always, IfNotPresent, Never};
-use crate::image::{Reference, is_digest};
+use crate::image::is_digest;
 use crate::pod::{Entry, Pod, Pull, Sentence, What};
 use crate::request::Operation;
 use crate::sanitize::sanitize;
 
-/// Writes the digest into these pulls of an image, and sets their pull policies, unless they are
-/// `Never`.
+/// Writes the digest into these pulls of an image, and lowers their pull policies.
 pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
     let may_set = pod.request.operation.may_set_policies();
     for index in pulls {
@@ -20,15 +18,9 @@ pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
             continue;
         };
         pull.new_image = Some([&*pull.same_image(), "@", digest].concat());
-        pod.entries
-            .push(Entry::new(RULE, *index, What::Image, by_tag));
-        let policy = match pull.settings.require_always {
-            _ if !may_set || pull.policy == Never => pull.policy,
-            Some(_) => Always,
-            None => IfNotPresent,
-        };
-        if policy != pull.policy {
-            pull.policy = policy;
+        let entry = Entry::new(RULE, *index, What::Image, by_tag);
+        pod.entries.push(entry);
+        if may_set && pull.lower() {
             pod.entries.push(Entry::silent(RULE, *index, What::Policy));
         }
     }
@@ -47,23 +39,21 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
 pub fn lower_policies(pod: &mut Pod<'_>) {
-    let has_digest = |image: Reference<'_>| image.digest().is_some();
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
-        if pull.reference.is_ok_and(has_digest) && pull.settings.is_looked_up && pull.lower() {
-            pod.entries.push(Entry::new(
-                RULE,
-                pull.position,
-                What::Policy,
-                |pull, image| Sentence {
-                    problem: format!(
-                        "{} but its digest always names the same content",
-                        pull.pulls(image)
-                    ),
-                    help: pull.advice(),
-                    repaired: None,
-                },
-            ));
+        let has_digest = pull.written_image.contains('@');
+        if has_digest && pull.settings.is_looked_up && pull.lower() {
+            let entry = Entry::new(RULE, pull.position, What::Policy, has_digest_already);
+            pod.entries.push(entry);
         }
+    }
+}
+
+fn has_digest_already(pull: &Pull<'_>, image: &str) -> Sentence {
+    let pulls = pull.pulls(image);
+    Sentence {
+        problem: format!("{pulls} but its digest always names the same content"),
+        help: pull.advice(),
+        repaired: None,
     }
 }
 
@@ -78,24 +68,17 @@ pub fn restore(pod: &mut Pod<'_>) {
     }
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         if let Some(stored) = pull.stored_image
+            && let Some((image, digest)) = stored.split_once('@')
+            && image == pull.same_image()
+            && is_digest(digest)
             && pull.settings.is_looked_up
-            && has_lost_digest(pull, stored)
         {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
-            pod.entries
-                .push(Entry::new(RULE, pull.position, What::Image, lost_digest));
+            let entry = Entry::new(RULE, pull.position, What::Image, lost_digest);
+            pod.entries.push(entry);
         }
     }
-}
-
-/// Whether the stored image is the image of this pull with a digest.
-fn has_lost_digest(pull: &Pull<'_>, stored: &str) -> bool {
-    let image = pull.same_image();
-    let digest = stored
-        .strip_prefix(&*image)
-        .and_then(|rest| rest.strip_prefix('@'));
-    !image.contains('@') && digest.is_some_and(is_digest)
 }
 
 fn lost_digest(pull: &Pull<'_>, image: &str) -> Sentence {

@@ -71,10 +71,15 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     if is_shown {
         eprint!("\r\x1b[K");
     }
+    // The chart has no file of one's own.
+    let installed = preset.filter(|_| own.is_none());
+    let command = installed.and_then(|index| survey.presets().get(index));
+    let command = command.map(|preset| survey.command(&preset.name, &arguments.chart));
+    let command = command.transpose()?;
     let text = match arguments.output {
-        Output::Table => show::text(&survey, preset, &arguments.chart)?,
+        Output::Table => show::text(&survey, preset, command),
         Output::Csv => survey.csv(),
-        Output::Json => show::json(&survey, preset, &arguments.chart)?,
+        Output::Json => show::json(&survey, command.as_deref())?,
     };
     match io::stdout().write_all(text.as_bytes()) {
         // It is no error if the reader closes the pipe early, as `head` does.

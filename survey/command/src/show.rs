@@ -9,13 +9,11 @@ use terminal_size::{Width, terminal_size};
 const WIDTH: u16 = 120;
 
 /// The report and the rows, as JSON. With a preset, also the command that installs it.
-pub(crate) fn json(survey: &Survey, preset: Option<usize>, chart: &str) -> Result<String, String> {
-    let preset = preset.and_then(|index| survey.presets().get(index));
-    let command = preset.map(|preset| survey.command(&preset.name, chart));
+pub(crate) fn json(survey: &Survey, command: Option<&str>) -> Result<String, String> {
     let value = json!({
         "report": survey.report(),
         "rows": survey.rows(),
-        "command": command.transpose()?,
+        "command": command,
     });
     let text = serde_json::to_string_pretty(&value);
     text.map(|text| text + "\n")
@@ -24,12 +22,12 @@ pub(crate) fn json(survey: &Survey, preset: Option<usize>, chart: &str) -> Resul
 
 /// The answer, and then a line for each preset. With a preset, a line for each workload that it
 /// selects, and the command that installs it.
-pub(crate) fn text(survey: &Survey, preset: Option<usize>, chart: &str) -> Result<String, String> {
+pub(crate) fn text(survey: &Survey, preset: Option<usize>, command: Option<String>) -> String {
     let report = survey.report();
     let answer = &report.answer;
     let mut parts = vec![
         [&*answer.sentence, &answer.unsaved].join("\n"),
-        read(&report),
+        input(&report),
         lines(&report),
     ];
     if let Some(line) = preset.and_then(|index| report.presets.get(index)) {
@@ -38,17 +36,17 @@ pub(crate) fn text(survey: &Survey, preset: Option<usize>, chart: &str) -> Resul
             line.name, line.purpose, line.needs
         ));
         parts.push(rows(survey.rows(), preset));
-        if !line.name.contains('/') && line.problem.is_empty() {
+        if let Some(command) = command.filter(|_| line.problem.is_empty()) {
             parts.push("This installs it:".to_owned());
-            parts.push(survey.command(&line.name, chart)?);
+            parts.push(command);
         }
     }
     let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
-    Ok(parts.join("\n\n") + "\n")
+    parts.join("\n\n") + "\n"
 }
 
 /// What was read, and what was assumed.
-fn read(report: &Report) -> String {
+fn input(report: &Report) -> String {
     let kinds = report.kinds.iter();
     let kinds: Vec<String> = kinds
         .map(|(kind, number)| format!("{number} {kind}"))

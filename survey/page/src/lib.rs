@@ -1,7 +1,7 @@
 //! The survey for a page: a WebAssembly module that JavaScript calls.
 //!
-//! JavaScript writes into the buffer that [`room`] returns, and calls a function. Its result stands
-//! in the buffer that [`output`] returns, with the length that the function returned. The module
+//! JavaScript writes into the buffer that [`room`] returns, and calls a function. Its result is in
+//! the buffer that [`output`] returns, with the length that the function returned. The module
 //! imports one function: `validate`, with the address and the length of a payload for this policy's
 //! module. JavaScript answers the payload with an instance of that module, and writes the answer
 //! into [`room`]. The instance's lookups are answered by [`digest`].

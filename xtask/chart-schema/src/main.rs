@@ -3,7 +3,7 @@
 //! this value over the settings of a preset: no key of an object is required, and `null` takes a
 //! key out.
 
-use consistent_pull_policy::settings::{Settings, Template};
+use consistent_pull_policy::settings::{FORBIDDEN_IN_TEMPLATE, Settings};
 use k8s_openapi::api::core::v1::Container;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform as _};
@@ -13,9 +13,13 @@ use serde_json::{Map, Value, json};
 fn main() -> serde_json::Result<()> {
     let mut values: Value =
         serde_json::from_str(include_str!("../../../chart/values.schema.json"))?;
-    let mut settings = schema::<Settings>();
+    let mut settings = schema::<Settings>().to_value();
     let mut template = schema::<Container>();
-    for path in Template::forbidden_fields() {
+    // Kubernetes' descriptions would be most of the chart.
+    RecursiveTransform(|schema: &mut Schema| drop(schema.remove("description")))
+        .transform(&mut template);
+    let mut template = template.to_value();
+    for (path, _) in FORBIDDEN_IN_TEMPLATE {
         let path = format!("/properties/{}", path.replace('.', "/properties/"));
         let (fields, field) = path.rsplit_once('/').unwrap_or_default();
         let fields = template.pointer_mut(fields).and_then(Value::as_object_mut);
@@ -30,17 +34,10 @@ fn main() -> serde_json::Result<()> {
 }
 
 /// The schema of a type, without references. Versions of Helm before 3.18 read nothing newer than
-/// draft 7. Kubernetes' descriptions of a container would be most of the chart.
-fn schema<T: JsonSchema>() -> Value {
+/// draft 7.
+fn schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    if T::schema_name() != Settings::schema_name() {
-        let mut remove = RecursiveTransform(|schema: &mut Schema| {
-            schema.remove("description");
-        });
-        remove.transform(&mut schema);
-    }
-    schema.to_value()
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// Makes the schema of a part from the schema of a whole. A list is written as a whole, so its
