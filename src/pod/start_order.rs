@@ -10,7 +10,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::slice;
 
 use super::pull::{Moment, Pull};
@@ -32,29 +31,32 @@ pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
 /// among equals the first of the Pod.
 pub type Strongest = (PullPolicy, Reverse<usize>);
 
+fn strength(pull: &Pull<'_>) -> Strongest {
+    (pull.policy, Reverse(pull.position))
+}
+
 /// The strongest of `others` that starts after each check, by the check's position. The lists can be
 /// very long, so no two pulls are compared with each other.
 pub fn strongest_after(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usize, Strongest> {
     let mut found = strongest_on_apps(checks, others);
-    // The strongest at each moment, and then at each moment or later.
-    let mut from: BTreeMap<Moment, Strongest> = BTreeMap::new();
-    for pull in others {
-        if let Some(moment) = pull.moment {
-            raise(&mut from, moment, (pull.policy, Reverse(pull.position)));
-        }
-    }
+    // Sorted by moment, each becomes the strongest of itself and all later ones.
+    let others = others.iter();
+    let moments = others.filter_map(|pull| Some((pull.moment?, strength(pull))));
+    let mut from: Vec<(Moment, Strongest)> = moments.collect();
+    from.sort_unstable();
     let mut later = (PullPolicy::Never, Reverse(usize::MAX));
-    for strongest in from.values_mut().rev() {
+    for (_, strongest) in from.iter_mut().rev() {
         later = later.max(*strongest);
         *strongest = later;
     }
     for check in checks {
-        let start = match check.moment {
-            None | Some(Moment::APPS) => continue,
-            Some(moment) if check.list == List::Volumes => Included(moment),
-            Some(moment) => Excluded(moment),
+        let Some(moment) = check.moment.filter(|moment| *moment < Moment::APPS) else {
+            continue;
         };
-        let strongest = from.range((start, Unbounded)).next();
+        let is_volume = check.list == List::Volumes;
+        let is_before = |at: Moment| at < moment || (at == moment && !is_volume);
+        let first = from.partition_point(|(at, _)| is_before(*at));
+        let strongest = from.get(first);
         found.extend(strongest.map(|(_, strongest)| (check.position, *strongest)));
     }
     found
@@ -81,7 +83,7 @@ fn strongest_on_apps(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usi
             List::Volumes => &pull.mounted_by,
             _ => slice::from_ref(&pull.position),
         };
-        raise(&mut others_on, apps, (pull.policy, Reverse(pull.position)));
+        raise(&mut others_on, apps, strength(pull));
     }
     for (apps, strongest) in others_on {
         // A check on all of these apps is also on the one that has the fewest checks.

@@ -15,7 +15,9 @@ const RULE: &str = "weak-check";
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
 pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
     for pulls in images {
-        let (checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|pull| pull.is_check);
+        let (mut checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|pull| pull.is_check);
+        let strongest = others.iter().map(|pull| pull.policy).max();
+        checks.retain(|check| Some(check.policy) < strongest);
         if checks.is_empty() {
             continue;
         }
