@@ -58,7 +58,7 @@ check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, row
 	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
 .PHONY: test
-test: setup fmt packaging tests-and-module e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
+test: setup fmt packaging tests-and-modules e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -98,11 +98,12 @@ monitoring: setup-packages ## Check the alerts and the dashboard with promtool
 unit-tests: setup-cargo ## All tests in Rust: this policy, its rows and promises, the survey
 	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
-# The module is built while the tests are compiled and run, because neither of the two always uses all cores.
-.PHONY: tests-and-module
-tests-and-module: setup-cargo
-	@hack/build.sh & module=$$!; \
-		$(MAKE) --no-print-directory unit-tests "LINTED=$(LINTED)"; tests=$$?; wait $$module && exit $$tests
+# The modules of this policy and of the page are built while the tests are compiled and run, because none of the three always
+# uses all cores.
+.PHONY: tests-and-modules
+tests-and-modules: setup-cargo
+	@{ hack/build.sh && $(MAKE) --no-print-directory survey-module; } & modules=$$!; \
+		$(MAKE) --no-print-directory unit-tests "LINTED=$(LINTED)"; tests=$$?; wait $$modules && exit $$tests
 
 # The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the
 # same time: two more than there are cores, because some tests wait for a server. In the variable PARALLEL, the option

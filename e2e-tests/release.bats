@@ -421,7 +421,7 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
   curl() { cp docs/verification-config.yml verification-config.yml; }
   export -f curl
   in_copy bash -ec "$commands"
-  # A chart that somebody else pushes under the tag is refused.
+  # What was changed is refused.
   echo >>"$COPY/policy-sbom.spdx.json"
   run in_copy bash -ec "$(grep --after-context 4 '^cosign verify-blob' <<<"$commands")"
   [[ $status != 0 ]]

@@ -1,7 +1,7 @@
 //! The list that the rules make: what each of them changed, and what it found and could not change.
 
 use crate::image::PullPolicy;
-use crate::lookup::Failure;
+use crate::lookup::Class;
 use crate::pod::Pull;
 use crate::settings::Action;
 
@@ -42,7 +42,7 @@ pub enum What {
     /// unless the settings reject them.
     NotFound,
     /// A lookup of this image failed.
-    Lookup(String, Action, Failure),
+    Lookup(String, Action, Class),
 }
 
 /// What a person reads about an entry.

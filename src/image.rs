@@ -4,9 +4,9 @@ mod host;
 mod pattern;
 mod reference;
 
-pub use self::pattern::{Names, Pattern};
-pub(crate) use self::reference::is_digest;
+pub use self::pattern::Pattern;
 pub use self::reference::{Invalid, Reference};
+pub(crate) use self::reference::{LATEST, is_digest};
 
 /// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
 /// `pullPolicy`.
@@ -47,7 +47,7 @@ impl PullPolicy {
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
     /// `pkg/util/parsers`. A digest after the tag `latest` changes nothing (kubernetes#134092).
     pub fn server_default(image: Option<&Reference<'_>>) -> Self {
-        if image.and_then(Reference::effective_tag) == Some("latest") {
+        if image.and_then(Reference::effective_tag) == Some(LATEST) {
             Self::Always
         } else {
             Self::IfNotPresent

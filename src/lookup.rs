@@ -64,25 +64,24 @@ impl<'c> Session<'c> {
     /// The lookup failed, or it was not made.
     pub fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
         if let Some(cause) = self.obstacle(image) {
-            return Err(Failure::new(cause, None, image));
+            return Err(cause.into());
         }
         // The host's settings know registries by their written names.
-        let text = match self.client.digest(&image.lookup_name()) {
-            Ok(digest) if is_digest(&digest) => {
-                self.made = self.made.saturating_add(1);
-                return Ok(digest);
-            }
-            answer => answer.err().unwrap_or_default(),
+        let answer = match self.client.digest(&image.lookup_name()) {
+            Ok(digest) if is_digest(&digest) => Ok(digest),
+            answer => Err(host_errors::read(&answer.err().unwrap_or_default())),
         };
-        let (cause, status) = host_errors::read(&text);
-        if cause != Cause::UnreadableName {
-            self.made = self.made.saturating_add(1);
+        match answer.as_ref().map_err(|failure| failure.cause) {
+            // The host has asked nobody.
+            Err(Cause::UnreadableName) => return answer,
+            Err(Cause::NotGranted) => self.is_not_granted = true,
+            Err(Cause::Unreachable | Cause::ServerError) => {
+                self.unreachable.insert(image.registry());
+            }
+            _ => {}
         }
-        self.is_not_granted |= cause == Cause::NotGranted;
-        if matches!(cause, Cause::Unreachable | Cause::ServerError) {
-            self.unreachable.insert(image.registry());
-        }
-        Err(Failure::new(cause, status, image))
+        self.made = self.made.saturating_add(1);
+        answer
     }
 
     /// Why an image can't be asked for.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// The maximum length of an object's text in an answer, in characters.
 const MAX: usize = 200;
-/// Replaces the middle of a longer text.
-const ELLIPSIS: &str = "...";
+/// How much of each end of a longer text is kept, in characters.
+const END: usize = 98;
 
 /// A text that this policy didn't write, for a sentence. Only checked digests need no such call.
 ///
@@ -24,11 +24,10 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 
 /// The start and the end of a long text. Its middle is not read, because a text may be very long.
 fn cut(text: &str) -> Cow<'_, str> {
-    let half = MAX.saturating_sub(ELLIPSIS.len()) / 2;
-    let start: String = text.chars().take(half).collect();
-    let end = text.char_indices().nth_back(half.saturating_sub(1));
+    let start: String = text.chars().take(END).collect();
+    let end = text.char_indices().nth_back(END - 1);
     let end = end.and_then(|(at, _)| text.get(at..)).unwrap_or_default();
-    [&start, ELLIPSIS, end].concat().into()
+    [&start, "...", end].concat().into()
 }
 
 fn escaped(c: char) -> String {

@@ -10,10 +10,12 @@ mod value;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::image_checks::{Form, ImageChecks, NamePattern, OnMissing, Prefix, Template};
+pub use self::image_checks::{
+    FORBIDDEN_IN_TEMPLATE, Form, ImageChecks, NamePattern, OnMissing, Prefix,
+};
 pub(crate) use self::images::ForImage;
 pub use self::images::{Action, Images, Lookup, Registry};
-use crate::image::Reference;
+use self::value::{SettingsValue, is_unset};
 
 const TEMPLATE_REQUIRED: &str = "imageChecks.template is required: with onMissing: Add and \
     podsWithoutChecks: true, a Pod without image checks has none to copy, unless imageChecks.type is ImageVolume";
@@ -22,7 +24,7 @@ const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever 
     images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
@@ -91,12 +93,18 @@ impl Settings {
     /// # Errors
     /// The path of the first value that can't be read, and what is allowed there.
     pub fn read(tree: &Value) -> Result<Self, String> {
-        value::read(tree)
-    }
-
-    /// What the settings say about an image.
-    pub fn for_image(&self, image: &Reference<'_>) -> ForImage<'_> {
-        ForImage::new(&self.images, &self.registry, image)
+        if is_unset(tree) {
+            return Ok(Self::default());
+        }
+        serde_path_to_error::deserialize(SettingsValue(tree)).map_err(|error| {
+            let path = error.path().to_string();
+            match (&*path, error.inner().to_string()) {
+                (".", problem) => format!("the settings: {problem}"),
+                // In a list or in the check template, the problem begins with the rest of the path.
+                (path, problem) if problem.starts_with(['[', '.']) => [path, &problem].concat(),
+                (path, problem) => format!("{path}: {problem}"),
+            }
+        })
     }
 
     /// Reads and checks the settings.
@@ -123,7 +131,7 @@ impl Settings {
             && checks.pods_without_checks
             && checks.form == Form::InitContainer;
         let mut conflicts = match &checks.template {
-            Some(template) => template.problems(),
+            Some(template) => image_checks::problems(template),
             None if needs_template => vec![TEMPLATE_REQUIRED.to_owned()],
             None => Vec::new(),
         };
@@ -131,12 +139,5 @@ impl Settings {
             conflicts.push(IMAGES_REQUIRED.to_owned());
         }
         conflicts
-    }
-
-    /// The JSON Schema of the settings, for editors and forms. Its descriptions are the types' doc
-    /// comments.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> schemars::Schema {
-        schemars::schema_for!(Settings)
     }
 }

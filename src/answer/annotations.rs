@@ -39,7 +39,7 @@ pub fn audit_annotations(
     add("findings", findings.len(), &mut of_findings);
     add("changes", changes.len(), &mut changes.iter().map(to_json));
     let lookups = entries.iter().filter_map(|entry| match &entry.what {
-        What::Lookup(image, action, failure) => Some((image, action, failure.class())),
+        What::Lookup(image, action, class) => Some((image, action, class)),
         _ => None,
     });
     let count = lookups.clone().count();

@@ -51,21 +51,16 @@ pub fn split_port(host: &str) -> Option<(&str, &str)> {
 /// Whether a text is `host[:port]`. A host is a domain name, an IPv4 address, or an IPv6 address in
 /// brackets.
 pub fn is_host(text: &str) -> bool {
-    let (host, port) = match text.rsplit_once(':') {
-        // The colons of an address in brackets begin no port.
-        Some((host, port)) if !port.contains(']') => (host, Some(port)),
-        _ => (text, None),
-    };
+    let host = split_port(text).map_or(text, |(host, _)| host);
     let in_brackets = host
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
-    let is_host = match in_brackets {
+    match in_brackets {
         Some(address) => {
             !address.is_empty() && address.chars().all(|c| c.is_ascii_hexdigit() || c == ':')
         }
         None => host.split('.').all(is_domain_part),
-    };
-    is_host && port.is_none_or(is_port)
+    }
 }
 
 /// Whether a text is letters, digits and inner hyphens.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
-use super::host::{DOCKER_HUB, comparable, split_port, split_registry};
+use super::host::{comparable, split_port, split_registry};
 use super::reference::Reference;
 
 /// A glob for normalised image names, `registry/repository` or `registry/repository:tag`. `*` is
@@ -15,7 +15,7 @@ use super::reference::Reference;
 /// or, for a `*`, also the end of a repository with the start of its tag. Two more rules: beside a
 /// wildcard, a host has lower case, and its port doesn't begin with 0. A registry alone, such as
 /// `localhost`, is refused, because it nearly always means `localhost/*`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 #[cfg_attr(feature = "schema", schemars(extend("pattern" = regex())))]
@@ -40,24 +40,24 @@ impl Pattern {
         &self.written
     }
 
-    /// Whether the pattern matches an image: its name with or without the tag.
+    /// Whether the pattern matches one of the names of an image ([`Reference::names`]).
     ///
     /// # Examples
     ///
     /// ```
-    /// use consistent_pull_policy::image::{Names, Pattern, Reference};
+    /// use consistent_pull_policy::image::{Pattern, Reference};
     ///
     /// let matches = |pattern: &str, image: &str| {
     ///     let pattern = Pattern::try_from(pattern.to_owned()).expect("a valid pattern");
     ///     let image = Reference::parse(image).expect("a valid reference");
-    ///     pattern.matches(&Names::of(&image))
+    ///     pattern.matches(&image.names())
     /// };
     /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
     /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
     /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
     /// ```
-    pub fn matches(&self, names: &Names) -> bool {
-        names.0.iter().any(|name| self.matches_name(name))
+    pub fn matches(&self, names: &[String]) -> bool {
+        names.iter().any(|name| self.matches_name(name))
     }
 
     fn matches_name(&self, name: &str) -> bool {
@@ -69,29 +69,6 @@ impl Pattern {
         !has_other_port
             && self.hosts.iter().any(|glob| glob.matches(host))
             && self.rest.matches(rest)
-    }
-}
-
-/// The normalised names of an image, which patterns match: without and with the tag. An official
-/// image of Docker Hub also has these names without `library/`. The registry host is in the form in
-/// which hosts are compared.
-#[derive(Clone, Debug)]
-pub struct Names(Vec<String>);
-
-impl Names {
-    /// The names of an image. An image with neither a tag nor a digest has the tag `latest`.
-    pub fn of(image: &Reference<'_>) -> Self {
-        let repository = image.repository();
-        let official = repository
-            .strip_prefix("docker.io/library/")
-            .filter(|name| !name.contains('/'));
-        let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
-        let mut names: Vec<String> = short.into_iter().chain([repository]).collect();
-        if let Some(tag) = image.effective_tag() {
-            let with_tag: Vec<_> = names.iter().map(|name| [name, ":", tag].concat()).collect();
-            names.extend(with_tag);
-        }
-        Self(names)
     }
 }
 
@@ -107,63 +84,51 @@ impl TryFrom<String> for Pattern {
     /// The error says what is wrong with the pattern, and what to write. A pattern that no image can
     /// match is an error, because its author might not notice that it has no effect.
     fn try_from(written: String) -> Result<Self, String> {
-        if is_registry_alone(&written) {
-            let registry = [&written, "/*"].concat();
-            if Self::try_from(registry.clone()).is_ok() {
-                return Err(format!(
-                    "{written} names a registry and no image: write {registry}"
-                ));
-            }
+        let registry = [&written, "/*"].concat();
+        if is_registry_alone(&written) && Self::read(&registry).is_ok() {
+            return Err(format!(
+                "{written} names a registry and no image: write {registry}"
+            ));
         }
-        let pattern = Self::read(written);
-        pattern.check().map_err(|problem| {
+        Self::read(&written).map_err(|problem| {
             format!(
-                "{} matches no image, because {problem}: write registry/repository or \
-                 registry/repository:tag, with wildcards (patterns are globs, one an entry)",
-                pattern.written
+                "{written} matches no image, because {problem}: write registry/repository or \
+                 registry/repository:tag, with wildcards (patterns are globs, one an entry)"
             )
-        })?;
-        Ok(pattern)
+        })
     }
 }
 
 impl Pattern {
-    fn read(written: String) -> Self {
-        let is_glob = |host: &str| has_wildcard(host) && host.contains(['.', ':']);
-        let parts = written.split_once('/').filter(|(host, _)| is_glob(host));
-        let Some((host, rest)) = parts else {
-            return Self {
-                hosts: Vec::new(),
-                is_https_port: false,
-                rest: WildMatch::new(&completed(&written)),
-                written,
-            };
-        };
-        // No legal host has upper case beside a wildcard, so only the port changes.
-        let form = comparable(host);
-        let forms = [Some(&*form), form.strip_suffix(":*")];
-        Self {
-            hosts: forms.into_iter().flatten().map(WildMatch::new).collect(),
-            is_https_port: split_port(host).is_some() && split_port(&form).is_none(),
-            rest: WildMatch::new(rest),
-            written,
-        }
-    }
-
-    /// Checks that an image can match.
+    /// Reads a pattern, and checks that an image can match.
     ///
     /// # Errors
     /// Why none does, as a clause.
-    fn check(&self) -> Result<(), &'static str> {
-        if self.written.contains('@') {
+    fn read(written: &str) -> Result<Self, &'static str> {
+        if written.contains('@') {
             return Err("a digest doesn't count");
         }
-        let sample = sample(&self.written);
+        let sample = sample(written);
         let image = Reference::parse(&sample).map_err(|invalid| invalid.problem)?;
-        let host = self.written.split_once('/').map_or("", |(host, _)| host);
+        let (host, rest) = written.split_once('/').unwrap_or(("", written));
+        let is_of_host = has_wildcard(host) && host.contains(['.', ':']);
+        // No legal host has upper case beside a wildcard, so only the port changes.
+        let form = comparable(host);
+        let forms = [Some(&*form), form.strip_suffix(":*")];
+        let hosts = forms.into_iter().flatten().filter(|_| is_of_host);
+        let pattern = Self {
+            written: written.to_owned(),
+            hosts: hosts.map(WildMatch::new).collect(),
+            is_https_port: split_port(host).is_some() && split_port(&form).is_none(),
+            rest: if is_of_host {
+                WildMatch::new(rest)
+            } else {
+                WildMatch::new(&completed(written))
+            },
+        };
         let is_lower_case = !host.contains(|c: char| c.is_ascii_uppercase());
-        if (is_lower_case || !has_wildcard(host)) && self.matches(&Names::of(&image)) {
-            return Ok(());
+        if (is_lower_case || !has_wildcard(host)) && pattern.matches(&image.names()) {
+            return Ok(pattern);
         }
         Err("beside a wildcard its host has upper case, or a port that begins with 0")
     }
@@ -176,8 +141,7 @@ fn completed(written: &str) -> String {
         return written.to_owned();
     }
     let (registry, rest) = split_registry(written);
-    let names_registry = rest.len() < written.len();
-    let namespace = if names_registry || rest.contains('/') {
+    let namespace = if written.contains('/') {
         ""
     } else {
         "library/"

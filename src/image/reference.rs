@@ -8,6 +8,8 @@ use super::host::{DOCKER_HUB, comparable, is_host, split_registry};
 const PATH_MAX: usize = 255;
 /// The largest length of a tag, in bytes.
 const TAG_MAX: usize = 128;
+/// The tag of a reference that has neither a tag nor a digest.
+pub const LATEST: &str = "latest";
 
 /// A parsed image reference. Its parts are borrowed from the text.
 ///
@@ -22,7 +24,7 @@ const TAG_MAX: usize = 128;
 ///
 /// let image = Reference::parse("nginx:1.25").expect("a valid reference");
 /// assert_eq!(image.repository(), "docker.io/library/nginx");
-/// assert_eq!(image.tag(), Some("1.25"));
+/// assert_eq!(image.tag, Some("1.25"));
 /// assert!(Reference::parse("NGINX").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +34,10 @@ pub struct Reference<'a> {
     /// Whether `path` lacks Docker Hub's namespace `library/`.
     is_official: bool,
     path: &'a str,
-    tag: Option<&'a str>,
-    digest: Option<&'a str>,
+    /// The tag, if one is written.
+    pub tag: Option<&'a str>,
+    /// The digest, if one is written.
+    pub digest: Option<&'a str>,
 }
 
 /// Why a text is no image reference. The kubelet reports `InvalidImageName` for such a text.
@@ -104,8 +108,12 @@ impl<'a> Reference<'a> {
             digest,
         };
         image.check_name()?;
-        tag.map_or(Ok(()), |tag| check_tag(tag, text))?;
-        digest.map_or(Ok(()), |digest| check_digest(digest, text))?;
+        if let Some(tag) = tag {
+            check_tag(tag, text)?;
+        }
+        if let Some(digest) = digest {
+            check_digest(digest, text)?;
+        }
         Ok(image)
     }
 
@@ -138,20 +146,10 @@ impl<'a> Reference<'a> {
         Err(Invalid::new(problem))
     }
 
-    /// The tag, if one is written.
-    pub const fn tag(&self) -> Option<&'a str> {
-        self.tag
-    }
-
-    /// The digest, if one is written.
-    pub const fn digest(&self) -> Option<&'a str> {
-        self.digest
-    }
-
     /// The tag that a node pulls: `latest` if neither a tag nor a digest is written. None if there
     /// is only a digest.
     pub fn effective_tag(&self) -> Option<&'a str> {
-        self.tag.or(self.digest.is_none().then_some("latest"))
+        self.tag.or(self.digest.is_none().then_some(LATEST))
     }
 
     /// Whether this is an image ID: `sha256:` and hexadecimal digits. The kubelet reads it as a
@@ -177,44 +175,54 @@ impl<'a> Reference<'a> {
     /// The normalised repository, e.g. `docker.io/library/nginx` for `nginx`. Its host is in the form
     /// in which hosts are compared.
     pub fn repository(&self) -> String {
-        self.repository_at(&self.registry())
-    }
-
-    fn repository_at(&self, host: &str) -> String {
-        [host, "/", self.namespace(), self.path].concat()
+        [&self.registry(), "/", self.namespace(), self.path].concat()
     }
 
     fn namespace(&self) -> &'static str {
         if self.is_official { "library/" } else { "" }
     }
 
+    /// The names that patterns match: the normalised repository, without and with the tag that a
+    /// node pulls. An official image of Docker Hub also has these names without `library/`.
+    pub fn names(&self) -> Vec<String> {
+        let repository = self.repository();
+        let official = repository
+            .strip_prefix("docker.io/library/")
+            .filter(|name| !name.contains('/'));
+        let short = official.map(|name| [DOCKER_HUB, "/", name].concat());
+        let mut names: Vec<String> = short.into_iter().chain([repository]).collect();
+        if let Some(tag) = self.effective_tag() {
+            let with_tag: Vec<_> = names.iter().map(|name| [name, ":", tag].concat()).collect();
+            names.extend(with_tag);
+        }
+        names
+    }
+
     /// A name that all spellings of this image share: the normalised repository, and the digest or
     /// else the tag.
     pub fn normalised(&self) -> String {
-        self.with_version(&self.repository())
+        self.name_at(&self.registry())
     }
 
     /// The name to ask for: the normalised name, but with the host as it is written.
     pub fn lookup_name(&self) -> String {
-        self.with_version(&self.repository_at(self.registry))
+        self.name_at(self.registry)
     }
 
-    /// A repository with the digest of this reference, or else with its tag.
-    fn with_version(&self, repository: &str) -> String {
-        match (self.digest, self.effective_tag()) {
-            (Some(digest), _) => [repository, "@", digest].concat(),
-            (None, tag) => [repository, ":", tag.unwrap_or_default()].concat(),
-        }
+    fn name_at(&self, host: &str) -> String {
+        let (mark, version) = match self.digest {
+            Some(digest) => ("@", digest),
+            None => (":", self.tag.unwrap_or(LATEST)),
+        };
+        [host, "/", self.namespace(), self.path, mark, version].concat()
     }
 }
 
 /// Splits a text at the first occurrence of a character. The second part is None if the text lacks
 /// the character.
 fn split_optional(text: &str, at: char) -> (&str, Option<&str>) {
-    match text.split_once(at) {
-        Some((before, after)) => (before, Some(after)),
-        None => (text, None),
-    }
+    let mut parts = text.splitn(2, at);
+    (parts.next().unwrap_or_default(), parts.next())
 }
 
 /// Whether a text is one path component: lower-case letters and digits. Between them may be `.`,
@@ -264,8 +272,8 @@ fn has_algorithm(text: &str, mark: &str) -> bool {
 
 /// Whether a text is a digest, `algorithm:hex`, of an algorithm that go-digest knows.
 pub fn is_digest(text: &str) -> bool {
-    let known = |digest: Digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_));
-    Digest::try_from(text).is_ok_and(known)
+    Digest::try_from(text)
+        .is_ok_and(|digest| !matches!(digest.algorithm(), DigestAlgorithm::Other(_)))
 }
 
 const fn is_lower_hex(byte: u8) -> bool {

@@ -1,10 +1,10 @@
-//! Failed lookups: their classes, their causes with the sentences about them, and what follows.
+//! Failed lookups: their classes, and their causes with the sentences about them.
 
 use serde::Serialize;
 
 use crate::image::Reference;
 
-/// The classes of failed lookups. Each has a setting.
+/// The classes of failed lookups. A setting says what happens in each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Class {
@@ -14,6 +14,10 @@ pub enum Class {
     Denied,
     /// Nobody answered, or the registry can't answer now.
     Unavailable,
+    /// The name of the image or the number of images is at fault, and no registry. It has the
+    /// setting of `Unavailable`.
+    #[serde(rename = "unavailable")]
+    NotAsked,
 }
 
 /// The causes of failed lookups.
@@ -54,13 +58,10 @@ impl Cause {
     pub const fn class(self) -> Class {
         match self {
             Self::NotFound => Class::NotFound,
-            Self::RateLimited
-            | Self::Unreachable
-            | Self::ServerError
-            | Self::Unavailable
-            | Self::UnreadableName
-            | Self::AmbiguousHost
-            | Self::Limit => Class::Unavailable,
+            Self::RateLimited | Self::Unreachable | Self::ServerError | Self::Unavailable => {
+                Class::Unavailable
+            }
+            Self::UnreadableName | Self::AmbiguousHost | Self::Limit => Class::NotAsked,
             Self::Denied
             | Self::Unauthorized
             | Self::Quota
@@ -135,52 +136,30 @@ impl Cause {
 }
 
 /// A lookup that gave no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Failure {
-    cause: Cause,
+    pub cause: Cause,
     /// The HTTP status of the registry's answer, if the host tells it.
-    status: Option<u16>,
-    /// Whether the image has a digest.
-    has_digest: bool,
-    /// Whether the tag of the image looks like a digest without `sha256:`.
-    has_digest_as_tag: bool,
+    pub status: Option<u16>,
+}
+
+impl From<Cause> for Failure {
+    fn from(cause: Cause) -> Self {
+        // The host writes no number for it.
+        let status = (cause == Cause::Unauthorized).then_some(401);
+        Self { cause, status }
+    }
 }
 
 impl Failure {
-    /// The failure of a lookup of this image.
-    pub fn new(cause: Cause, status: Option<u16>, image: Reference<'_>) -> Self {
-        let is_hex =
-            |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Self {
-            cause,
-            status,
-            has_digest: image.digest().is_some(),
-            has_digest_as_tag: image.tag().is_some_and(is_hex),
-        }
-    }
-
     /// The class of the failure.
     pub const fn class(self) -> Class {
         self.cause.class()
     }
 
-    /// Whether no registry is at fault, but the name of the image or the number of images.
-    const fn is_of_request(self) -> bool {
-        matches!(
-            self.cause,
-            Cause::UnreadableName | Cause::AmbiguousHost | Cause::Limit
-        )
-    }
-
     /// Whether the same lookup may succeed later.
     pub const fn is_retryable(self) -> bool {
-        !self.is_of_request() && !matches!(self.cause, Cause::NotFound)
-    }
-
-    /// Whether `UseCached` differs from `Allow`. A digest names the same image wherever it comes
-    /// from.
-    pub const fn can_use_cached(self) -> bool {
-        !self.is_of_request() && !self.has_digest
+        matches!(self.class(), Class::Denied | Class::Unavailable)
     }
 
     /// What is wrong, as a clause that follows the image.
@@ -189,11 +168,13 @@ impl Failure {
         [self.cause.problem(), status.as_deref().unwrap_or_default()].concat()
     }
 
-    /// What a person can do about it.
-    pub const fn help(self) -> &'static str {
+    /// What a person can do about it. `image` was looked up.
+    pub fn help(self, image: Reference<'_>) -> &'static str {
+        let is_hex =
+            |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
         match self.cause {
-            Cause::NotFound if self.has_digest => "correct its digest or repository",
-            Cause::NotFound if self.has_digest_as_tag => "write @sha256: before a digest",
+            Cause::NotFound if image.digest.is_some() => "correct its digest or repository",
+            Cause::NotFound if image.tag.is_some_and(is_hex) => "write @sha256: before a digest",
             cause => cause.help(),
         }
     }

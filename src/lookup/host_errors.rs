@@ -1,44 +1,55 @@
 //! What hosts and registries say about a lookup that failed.
 
-use super::failure::Cause;
+use super::failure::{Cause, Failure};
 
-/// Reads the text behind a form: the cause, and the HTTP status.
-type Reader = fn(&str) -> (Cause, Option<u16>);
+/// What follows a form in a host's error.
+#[derive(Clone, Copy)]
+enum Form {
+    /// The words of a registry.
+    Words,
+    /// The URL and the HTTP status.
+    Status,
+    /// Nothing that matters: the form tells the cause.
+    Cause(Cause),
+}
 
 /// The forms of a host's errors. The first that a text has decides, because the registry's own
 /// words come later and can contain any other form. Each form has a space, so no name of an image
 /// contains one. Sources: the errors of `oci-client` 0.16 to 0.18, of reqwest, and of Kubewarden's
 /// policy-evaluator.
-const FORMS: [(&str, Reader); 12] = [
-    ("envelope: OCI API errors: [", read_envelope),
-    ("Server error: url ", read_status),
-    ("Not authorized: url ", |_| (Cause::Unauthorized, Some(401))),
-    ("OCI distribution spec violation", |_| {
-        (Cause::Unknown, None)
-    }),
-    ("Digest error", |_| (Cause::Unknown, None)),
-    ("error sending request", unreachable),
-    ("error following redirect", unreachable),
-    ("error decoding response body", unreachable),
-    ("request or response body error", unreachable),
-    ("has not been granted access", |_| (Cause::NotGranted, None)),
-    ("invalid reference format", |_| {
-        (Cause::UnreadableName, None)
-    }),
-    ("repository name must", |_| (Cause::UnreadableName, None)),
+const FORMS: [(&str, Form); 12] = [
+    ("envelope: OCI API errors: [", Form::Words),
+    ("Server error: url ", Form::Status),
+    ("Not authorized: url ", Form::Cause(Cause::Unauthorized)),
+    (
+        "OCI distribution spec violation",
+        Form::Cause(Cause::Unknown),
+    ),
+    ("Digest error", Form::Cause(Cause::Unknown)),
+    ("error sending request", Form::Cause(Cause::Unreachable)),
+    ("error following redirect", Form::Cause(Cause::Unreachable)),
+    (
+        "error decoding response body",
+        Form::Cause(Cause::Unreachable),
+    ),
+    (
+        "request or response body error",
+        Form::Cause(Cause::Unreachable),
+    ),
+    (
+        "has not been granted access",
+        Form::Cause(Cause::NotGranted),
+    ),
+    (
+        "invalid reference format",
+        Form::Cause(Cause::UnreadableName),
+    ),
+    ("repository name must", Form::Cause(Cause::UnreadableName)),
 ];
 
 /// The end of a registry's words where the host repeats its error in the same line, as Kubewarden
 /// does from 1.38 on. Up to 1.37 it repeats the error on other lines.
 const REPETITION: &str = "]: Registry error: url ";
-
-/// OCI's error codes, which some registries write in place of words or before them.
-const CODES: [(&str, Cause); 4] = [
-    ("MANIFEST_UNKNOWN", Cause::NotFound),
-    ("NAME_UNKNOWN", Cause::NotFound),
-    ("NOT_FOUND", Cause::NotFound),
-    ("TOOMANYREQUESTS", Cause::RateLimited),
-];
 
 /// Phrases in the words of registries. The first list that has one of them decides. Each phrase of
 /// the first four lists has several words, so that a name can't contain it; the other lists choose
@@ -120,22 +131,22 @@ const PHRASES: [(Cause, &[&str]); 8] = [
     ),
 ];
 
-/// The cause in a host's error text, and the HTTP status of the registry's answer.
-pub fn read(text: &str) -> (Cause, Option<u16>) {
-    let found = FORMS.into_iter().filter_map(|(form, read)| {
-        let (before, after) = text.split_once(form)?;
-        Some((before.len(), read, after))
+/// The failure that a host's error text tells.
+pub fn read(text: &str) -> Failure {
+    let found = FORMS.into_iter().filter_map(|(mark, form)| {
+        let (before, after) = text.split_once(mark)?;
+        Some((before.len(), form, after))
     });
-    let first = found.min_by_key(|(position, ..)| *position);
-    first.map_or((Cause::Unknown, None), |(_, read, after)| read(after))
-}
-
-fn unreachable(_: &str) -> (Cause, Option<u16>) {
-    (Cause::Unreachable, None)
+    match found.min_by_key(|(position, ..)| *position) {
+        Some((_, Form::Words, after)) => cause_of_words(after).into(),
+        Some((_, Form::Status, after)) => of_status(after),
+        Some((_, Form::Cause(cause), _)) => cause.into(),
+        None => Cause::Unknown.into(),
+    }
 }
 
 /// Reads a text such as `…, code: 404, message: …`.
-fn read_status(text: &str) -> (Cause, Option<u16>) {
+fn of_status(text: &str) -> Failure {
     let code = text
         .split_once(", code: ")
         .and_then(|(_, rest)| rest.get(..3));
@@ -149,51 +160,43 @@ fn read_status(text: &str) -> (Cause, Option<u16>) {
         Some(402) => Cause::Quota,
         _ => Cause::Unknown,
     };
-    (cause, status)
+    Failure { cause, status }
 }
 
-/// Reads the words of a registry: the first line, up to the host's repetition. A host doesn't print
-/// the registry's error code. So an error without words could have any code, but nearly always it
-/// has that of something that doesn't exist.
-fn read_envelope(text: &str) -> (Cause, Option<u16>) {
+/// Reads the words of a registry: the first line, up to the host's repetition. OCI's error code is
+/// in it only if the registry writes it in place of words or before them.
+fn cause_of_words(text: &str) -> Cause {
     let line = text.lines().next().unwrap_or_default();
     let words = line.split(REPETITION).next().unwrap_or_default();
     let words = words.strip_suffix(']').unwrap_or(words);
     let words = words.strip_prefix("OCI API error: ").unwrap_or(words);
-    let cause = match words {
-        "" => Cause::NotFound,
-        _ => cause_of_words(words),
-    };
-    (cause, None)
+    match words.split(':').next() {
+        // An error without words could have any code, but nearly always it has that of something
+        // that doesn't exist.
+        _ if words.is_empty() => Cause::NotFound,
+        Some("MANIFEST_UNKNOWN" | "NAME_UNKNOWN" | "NOT_FOUND") => Cause::NotFound,
+        Some("TOOMANYREQUESTS") => Cause::RateLimited,
+        _ => cause_of_phrases(&without_references(words).to_ascii_lowercase()),
+    }
 }
 
-fn cause_of_words(words: &str) -> Cause {
-    let begins = |(code, _): &(&str, Cause)| {
-        let rest = words.strip_prefix(code);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-    };
-    let code = CODES.iter().find(|code| begins(code));
-    let words = without_references(words).to_ascii_lowercase();
+fn cause_of_phrases(words: &str) -> Cause {
     let is_in = |phrase: &&str| words.contains(phrase);
-    let phrase = PHRASES
-        .iter()
-        .find(|(_, phrases)| phrases.iter().any(is_in));
-    let cause = code.map(|(_, cause)| cause);
-    let cause = cause.or_else(|| phrase.map(|(cause, _)| cause));
-    cause.copied().unwrap_or(Cause::Unknown)
+    let mut lists = PHRASES.into_iter();
+    let found = lists.find(|(_, phrases)| phrases.iter().any(is_in));
+    found.map_or(Cause::Unknown, |(cause, _)| cause)
 }
 
 /// The words of a registry without those that have the form of a reference, so that a part of a
 /// name never is a part of a phrase.
 fn without_references(words: &str) -> String {
     let ends_word = |c: char| !(c.is_ascii_alphanumeric() || "_-./:@%".contains(c));
+    let is_reference = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        word.contains(['/', ':', '@', '%'])
+    };
     let words = words.split_inclusive(ends_word);
     words.filter(|word| !is_reference(word)).collect()
-}
-
-fn is_reference(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    word.contains(['/', ':', '@', '%'])
 }
 
 #[cfg(test)]
@@ -282,11 +285,11 @@ mod tests {
         let names = names();
         for text in texts {
             let [expected, other] =
-                in_both_forms(&about(&text, "team/app:v1")).map(|text| read(&text).0.class());
+                in_both_forms(&about(&text, "team/app:v1")).map(|text| read(&text).class());
             assert_eq!(expected, other, "{text}");
             for name in &names {
                 for text in in_both_forms(&about(&text, name)) {
-                    assert_eq!(read(&text).0.class(), expected, "{text}");
+                    assert_eq!(read(&text).class(), expected, "{text}");
                 }
             }
         }

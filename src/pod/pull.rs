@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::spec::List;
 use super::start_order::Start;
+use crate::image::PullPolicy::{Always, IfNotPresent};
 use crate::image::{Invalid, PullPolicy, Reference};
 use crate::json::{self, InvalidField};
 use crate::sanitize::sanitize;
@@ -141,13 +142,22 @@ impl<'o> Pull<'o> {
 
     /// The image that came in, in the same form.
     pub fn same_image_before(&self) -> Cow<'o, str> {
-        let lacks_version =
-            |image: Reference<'_>| image.tag().is_none() && image.digest().is_none();
+        let lacks_version = |image: Reference<'_>| image.tag.is_none() && image.digest.is_none();
         if self.reference.is_ok_and(lacks_version) {
             [self.written_image, ":latest"].concat().into()
         } else {
             self.written_image.into()
         }
+    }
+
+    /// Replaces `Always` with `IfNotPresent`, unless `images.requireAlways` matches. Returns whether
+    /// it did.
+    pub fn lower(&mut self) -> bool {
+        let is_lowered = self.policy == Always && self.settings.require_always.is_none();
+        if is_lowered {
+            self.policy = IfNotPresent;
+        }
+        is_lowered
     }
 
     /// The path of the entry, e.g. `spec.containers[0]`, at an index of its list. `spec` is the

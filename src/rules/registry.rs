@@ -30,18 +30,18 @@ pub fn look_up<'o>(
     }
     let mut failed = Vec::new();
     let mut session = Session::new(client);
-    for image in images(pod, lookup) {
+    for image in images(pod) {
         match session.digest(image.reference) {
-            Ok(digest) if lookup.pins() && image.is_of_pods(lookup) => {
+            Ok(digest) if lookup.pins() && image.is_of_pods => {
                 pin(pod, entries, &image.pulls, &digest);
             }
             Ok(_) => {}
-            Err(failure) => failed.push((
-                image.reference.lookup_name(),
-                use_failure(pod, entries, &image, failure),
-            )),
+            Err(failure) => {
+                let name = image.reference.lookup_name();
+                failed.push((name, use_failure(pod, entries, &image, failure)));
+            }
         }
     }
-    failed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    failed.sort_by(|one, other| one.0.cmp(&other.0));
     failed.into_iter().map(|(_, entry)| entry).collect()
 }

@@ -1,6 +1,7 @@
 //! The settings of image checks, in `imageChecks`.
 
 use k8s_openapi::api::core::v1::Container;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use wildmatch::WildMatch;
@@ -13,7 +14,7 @@ use crate::json::{self, InvalidMember};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageChecks {
@@ -31,9 +32,17 @@ pub struct ImageChecks {
     #[serde(rename = "type")]
     pub form: Form,
     /// The container that an added init container is made from if the Pod has no check to copy. It
-    /// has no `name`, `image` or `imagePullPolicy`. Its command has to exist in every image,
-    /// so it is usually in a volume that an earlier init container has filled.
-    pub template: Option<Template>,
+    /// has no `name`, `image` or `imagePullPolicy`. Its command is required, and has to exist in
+    /// every image, so it is usually in a volume that an earlier init container has filled. Probes,
+    /// `lifecycle` and restart rules are errors, because the API server would reject the Pod.
+    // Boxed, because the type has more than 1,000 bytes: settings without a template would touch
+    // four more pages of memory.
+    #[serde(deserialize_with = "template")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<serde_json::Map<String, Value>>")
+    )]
+    pub template: Option<Box<Container>>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
     pub insert_after: Vec<NamePattern>,
@@ -80,7 +89,7 @@ fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Erro
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins
 /// with no `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$")))]
 #[serde(try_from = "String")]
@@ -103,17 +112,16 @@ impl TryFrom<String> for Prefix {
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
 /// one character.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
-#[serde(try_from = "String", into = "String")]
-pub struct NamePattern(WildMatch);
+#[serde(try_from = "String")]
+pub struct NamePattern(String);
 
 impl NamePattern {
     /// Whether the pattern matches the whole name of a container or image volume.
     pub fn matches(&self, name: &str) -> bool {
-        self.0.matches(name)
+        WildMatch::new(&self.0).matches(name)
     }
 }
 
@@ -127,13 +135,7 @@ impl TryFrom<String> for NamePattern {
                 "{glob} matches no container's name: it takes lower-case letters, digits, inner -, * and ?"
             ));
         }
-        Ok(Self(WildMatch::new(&glob)))
-    }
-}
-
-impl From<NamePattern> for String {
-    fn from(pattern: NamePattern) -> Self {
-        pattern.0.pattern()
+        Ok(Self(glob))
     }
 }
 
@@ -172,23 +174,8 @@ pub enum Form {
     ImageVolume,
 }
 
-/// A container without `name`, `image` and `imagePullPolicy`. The field `command` is required.
-/// Probes, `lifecycle` and restart rules are errors, because the API server would reject the Pod.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(try_from = "Value")]
-pub struct Template(
-    // Boxed, because the type has more than 1,000 bytes: settings without a template would touch
-    // four more pages of memory.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "serde_json::Map<String, serde_json::Value>")
-    )]
-    pub Box<Container>,
-);
-
 /// The fields that a template can't have, with a dot before a field of a field, and why.
-const FORBIDDEN: [(&str, &str); 10] = [
+pub const FORBIDDEN_IN_TEMPLATE: [(&str, &str); 10] = [
     ("name", OWN),
     ("image", OWN),
     ("imagePullPolicy", OWN),
@@ -204,43 +191,35 @@ const OWN: &str = "every added check has its own";
 const NO_PROBES: &str = "an init container has none";
 const ENDS: &str = "a check runs once and ends";
 
-impl TryFrom<Value> for Template {
-    type Error = String;
-
-    /// Reads the template as it is written. The error begins with a dot and the path of the field.
-    fn try_from(fields: Value) -> Result<Self, String> {
-        match json::container(&fields) {
-            Ok(container) => Ok(Self(Box::new(container))),
-            Err(InvalidMember { path, .. }) if path.is_empty() => {
-                Err("must be an object".to_owned())
-            }
-            Err(InvalidMember { path, problem }) => Err(format!(".{path}: {problem}")),
+/// Reads the template as it is written. The error begins with a dot and the path of the field.
+fn template<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Box<Container>>, D::Error> {
+    let fields = Value::deserialize(source)?;
+    let container = json::container(&fields).map_err(|InvalidMember { path, problem }| {
+        if path.is_empty() {
+            D::Error::custom("must be an object")
+        } else {
+            D::Error::custom(format_args!(".{path}: {problem}"))
         }
-    }
+    })?;
+    Ok(Some(Box::new(container)))
 }
 
-impl Template {
-    /// The fields that a template can't have, with a dot before a field of a field.
-    #[cfg(feature = "schema")]
-    pub fn forbidden_fields() -> impl Iterator<Item = &'static str> {
-        FORBIDDEN.into_iter().map(|(field, _)| field)
+/// What is wrong with the template, a sentence for each problem.
+pub fn problems(template: &Container) -> Vec<String> {
+    let (fields, unset) = (json!(template), json!(Container::default()));
+    let is_set = |field: &str| {
+        let path = ["/", &field.replace('.', "/")].concat();
+        fields.pointer(&path) != unset.pointer(&path)
+    };
+    let set = FORBIDDEN_IN_TEMPLATE
+        .into_iter()
+        .filter(|(field, _)| is_set(field));
+    let mut problems: Vec<_> = set
+        .map(|(field, why)| format!("imageChecks.template.{field} can't be set: {why}"))
+        .collect();
+    if template.command.as_ref().is_none_or(Vec::is_empty) {
+        let problem = "imageChecks.template.command is required: without it, a check would run the image's own program";
+        problems.push(problem.to_owned());
     }
-
-    /// What is wrong with the template, a sentence for each problem.
-    pub fn problems(&self) -> Vec<String> {
-        let (template, unset) = (json!(self.0), json!(Container::default()));
-        let is_set = |field: &str| {
-            let path = ["/", &field.replace('.', "/")].concat();
-            template.pointer(&path) != unset.pointer(&path)
-        };
-        let set = FORBIDDEN.into_iter().filter(|(field, _)| is_set(field));
-        let mut problems: Vec<_> = set
-            .map(|(field, why)| format!("imageChecks.template.{field} can't be set: {why}"))
-            .collect();
-        if self.0.command.as_ref().is_none_or(Vec::is_empty) {
-            let problem = "imageChecks.template.command is required: without it, a check would run the image's own program";
-            problems.push(problem.to_owned());
-        }
-        problems
-    }
+    problems
 }

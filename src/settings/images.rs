@@ -4,11 +4,11 @@ use std::cell::LazyCell;
 
 use serde::{Deserialize, Serialize};
 
-use super::value;
-use crate::image::{Names, Pattern, Reference};
+use super::{Settings, value};
+use crate::image::{Pattern, Reference};
 
 /// The pull policies that are required or forbidden for some images.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
@@ -27,7 +27,7 @@ pub struct Images {
 }
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
@@ -90,7 +90,7 @@ impl Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Action {
     /// The image is a finding without a repair.
@@ -104,7 +104,7 @@ pub enum Action {
 
 /// What the settings say about one image: the first pattern of each list that matches it, and
 /// whether it is looked up.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub struct ForImage<'s> {
     /// Whether a pattern of `images.exempt` matches.
     pub is_exempt: bool,
@@ -112,28 +112,29 @@ pub struct ForImage<'s> {
     pub require_always: Option<&'s Pattern>,
     /// The pattern of `images.forbidAlways`.
     pub forbid_always: Option<&'s Pattern>,
-    /// Whether the image is looked up.
+    /// Whether the image is looked up, if any is.
     pub is_looked_up: bool,
     /// Whether it is an image ID, which may be an image that `images.requireAlways` means.
     pub is_ambiguous_id: bool,
 }
 
-impl<'s> ForImage<'s> {
-    pub fn new(images: &'s Images, registry: &'s Registry, image: &Reference<'_>) -> Self {
+impl Settings {
+    /// What the settings say about an image.
+    pub(crate) fn for_image<'s>(&'s self, image: &Reference<'_>) -> ForImage<'s> {
+        let (images, registry) = (&self.images, &self.registry);
         // Most installations name no images, and then the names of the image are not made.
-        let names = LazyCell::new(|| Names::of(image));
+        let names = LazyCell::new(|| image.names());
         let first = |patterns: &'s [Pattern]| {
             let mut patterns = patterns.iter();
             patterns.find(|pattern| pattern.matches(&names))
         };
-        Self {
+        ForImage {
             is_exempt: first(&images.exempt).is_some(),
             require_always: first(&images.require_always),
             forbid_always: first(&images.forbid_always),
             is_ambiguous_id: image.is_image_id() && !images.require_always.is_empty(),
             // No registry has an image ID.
-            is_looked_up: registry.lookup != Lookup::Off
-                && !image.is_image_id()
+            is_looked_up: !image.is_image_id()
                 && first(&registry.images).is_some()
                 && first(&registry.skip_images).is_none(),
         }

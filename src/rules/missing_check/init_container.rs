@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::json::{self, lenient_list, lenient_string};
 use crate::pod::{List, Pod, Pull};
 use crate::sanitize::sanitize;
-use crate::settings::Template;
 
 /// The fields of the added init containers, without names, images and pull policies, and the index
 /// of the first of them: a copy of the last check that can be copied, or else the check template.
@@ -140,7 +139,7 @@ fn path_parts(path: &str) -> Vec<&str> {
 /// # Errors
 /// Why a check of the template could not run, as a clause.
 fn from_template(
-    Template(template): &Template,
+    template: &Container,
     pod: &Pod<'_>,
     last_named: Option<&Pull<'_>>,
 ) -> Result<Container, String> {

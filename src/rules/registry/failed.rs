@@ -2,7 +2,7 @@
 
 use super::images::{Image, RULE};
 use crate::entry::{Entry, Sentence, What};
-use crate::image::PullPolicy::{Always, IfNotPresent};
+use crate::image::PullPolicy::IfNotPresent;
 use crate::lookup::{Class, Failure};
 use crate::pod::{Pod, Pull};
 use crate::request::Operation;
@@ -14,84 +14,81 @@ use crate::settings::Action;
 pub fn use_failure<'o>(
     pod: &mut Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
-    image: &Image<'_>,
+    image: &Image<'o>,
     failure: Failure,
 ) -> Entry<'o> {
-    let action = action(pod, image, failure);
-    let can_lower = failure.can_use_cached() && pod.request.operation.may_set_policies();
+    let (class, reference) = (failure.class(), image.reference);
+    let action = action(pod, image, class);
     let done = match action {
-        Action::UseCached if can_lower => use_cached(pod, entries, &image.pulls, failure),
-        Action::UseCached => Action::Allow,
-        Action::Allow | Action::Reject => action,
+        Action::UseCached if !use_cached(pod, entries, image, failure) => Action::Allow,
+        done => done,
     };
     let rejects = action == Action::Reject;
-    let what = match failure.class() {
+    let report = match class {
         // `podTemplates` decides, because a person is there to read it.
         Class::NotFound if pod.request.operation == Operation::Template => Some(What::NotFound),
         _ => rejects.then_some(What::WrongImage),
     };
-    let first = image.pulls.first().copied().unwrap_or_default();
-    let asked = image.reference.lookup_name();
-    let lookup = What::Lookup(asked.clone(), done, failure);
-    let Some(what) = what else {
-        let sentence = move |_: &Pull<'_>, _: &str| failed(&sanitize(&asked), failure);
-        return Entry::new(RULE, first, lookup, sentence);
-    };
+    let is_of_pull = report.is_some();
     let sentence = move |pull: &Pull<'_>, image: &str| {
-        let subject = format!("{}'s image {image}", pull.label());
-        failed(&subject, failure)
+        let (name, problem) = (reference.lookup_name(), failure.problem());
+        Sentence {
+            problem: if is_of_pull {
+                format!("{}'s image {image} {problem}", pull.label())
+            } else {
+                format!("{} {problem}", sanitize(&name))
+            },
+            help: failure.help(reference).to_owned(),
+            repaired: None,
+        }
+    };
+    let first = image.pulls.first().copied().unwrap_or_default();
+    let lookup = What::Lookup(reference.lookup_name(), done, class);
+    let Some(report) = report else {
+        return Entry::new(RULE, first, lookup, sentence);
     };
     entries.push(Entry {
         is_retryable: failure.is_retryable(),
         is_warning: !rejects,
-        ..Entry::new(RULE, first, what, sentence)
+        ..Entry::new(RULE, first, report, sentence)
     });
     Entry::silent(RULE, first, lookup)
 }
 
 /// What the settings demand.
-fn action(pod: &Pod<'_>, image: &Image<'_>, failure: Failure) -> Action {
+fn action(pod: &Pod<'_>, image: &Image<'_>, class: Class) -> Action {
     let registry = &pod.settings.registry;
-    match failure.class() {
+    match class {
         // Only the pod template asks for the image, so the failure rejects no Pod.
-        _ if !image.is_of_pods(registry.lookup) => Action::Allow,
+        _ if !image.is_of_pods => Action::Allow,
         Class::NotFound => registry.on_not_found,
         Class::Denied => registry.on_denied,
-        Class::Unavailable => registry.on_unavailable,
+        Class::Unavailable | Class::NotAsked => registry.on_unavailable,
     }
 }
 
-fn failed(image: &str, failure: Failure) -> Sentence {
-    Sentence {
-        problem: format!("{image} {}", failure.problem()),
-        help: failure.help().to_owned(),
-        repaired: None,
-    }
-}
-
-/// Lets these pulls use the image that the node has: `Always` becomes `IfNotPresent`, except where
-/// `images.requireAlways` matches. Returns `Allow` if nothing was lowered.
+/// Lets the pulls use the image that the node has. A digest names the same image wherever it comes
+/// from. Returns whether a pull policy was lowered.
 fn use_cached<'o>(
     pod: &mut Pod<'o>,
     entries: &mut Vec<Entry<'o>>,
-    pulls: &[usize],
+    image: &Image<'_>,
     failure: Failure,
-) -> Action {
-    let mut done = Action::Allow;
-    for index in pulls {
-        if let Some(pull) = pod.pulls.get_mut(*index)
-            && pull.policy == Always
-            && pull.settings.require_always.is_none()
-        {
-            pull.policy = IfNotPresent;
-            done = Action::UseCached;
+) -> bool {
+    let may_set = pod.request.operation.may_set_policies();
+    if !may_set || failure.class() == Class::NotAsked || image.reference.digest.is_some() {
+        return false;
+    }
+    let before = entries.len();
+    for index in &image.pulls {
+        if pod.pulls.get_mut(*index).is_some_and(Pull::lower) {
             entries.push(Entry {
                 is_retryable: failure.is_retryable(),
                 ..Entry::new(RULE, *index, What::Policy(IfNotPresent), no_digest)
             });
         }
     }
-    done
+    entries.len() > before
 }
 
 fn no_digest(pull: &Pull<'_>, image: &str) -> Sentence {

@@ -10,71 +10,52 @@ use crate::settings::Lookup;
 /// The id of the rule.
 pub const RULE: &str = "registry";
 
-/// The order in which images are looked up.
-const ORDER: [List; 4] = [
-    List::Containers,
-    List::InitContainers,
-    List::EphemeralContainers,
-    List::Volumes,
-];
-
 /// An image to look up: what all spellings of one normalised name have in common.
 pub struct Image<'o> {
     /// The first of the spellings.
     pub reference: Reference<'o>,
+    /// Whether a Pod asks for the image, and not only its pod template.
+    pub is_of_pods: bool,
     /// Whether a node asks its registry. No node does if every pull has `Never`.
     is_pulled: bool,
-    /// Whether it is pulled with `Always`.
-    is_always: bool,
     /// The positions of its pulls.
     pub pulls: Vec<usize>,
 }
 
-impl Image<'_> {
-    /// Whether a Pod asks for the image, and not only its pod template.
-    pub fn is_of_pods(&self, lookup: Lookup) -> bool {
-        self.is_always || lookup != Lookup::PinAlways
-    }
-
-    fn add(&mut self, index: usize, pull: &Pull<'_>) {
+/// The images to look up, in their order: containers come first. In a pod template, those come last
+/// for which its Pods would not ask.
+pub fn images<'o>(pod: &Pod<'o>) -> Vec<Image<'o>> {
+    let lookup = pod.settings.registry.lookup;
+    let mut pulls: Vec<(usize, &Pull<'o>)> = pod.pulls.iter().enumerate().collect();
+    pulls.sort_by_key(|(_, pull)| pull.list != List::Containers);
+    let mut numbers = BTreeMap::new();
+    let mut images: Vec<Image<'o>> = Vec::new();
+    for (index, pull) in pulls {
+        let Some(reference) = asked_reference(pull, lookup) else {
+            continue;
+        };
+        let name = reference.normalised();
+        let number = *numbers.entry(name).or_insert(images.len());
+        if number == images.len() {
+            images.push(Image {
+                reference,
+                is_of_pods: lookup != Lookup::PinAlways,
+                is_pulled: false,
+                pulls: Vec::new(),
+            });
+        }
+        let Some(image) = images.get_mut(number) else {
+            continue;
+        };
         // At UPDATE, a pull that this policy has pinned has `IfNotPresent` in place of `Always`.
         let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
-        self.is_pulled |= pull.policy != PullPolicy::Never;
-        self.is_always |= pull.policy == PullPolicy::Always || was_pinned;
-        self.pulls.push(index);
-    }
-}
-
-/// The images to look up, in their order. In a pod template, those come last for which its Pods
-/// would not ask.
-pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
-    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    let mut images: Vec<Image<'o>> = Vec::new();
-    for list in ORDER {
-        for (index, pull) in pod.pulls.iter().enumerate() {
-            let Some(reference) = asked_reference(pull, lookup).filter(|_| pull.list == list)
-            else {
-                continue;
-            };
-            let number = *numbers
-                .entry(reference.normalised())
-                .or_insert(images.len());
-            if number == images.len() {
-                images.push(Image {
-                    reference,
-                    is_pulled: false,
-                    is_always: false,
-                    pulls: Vec::new(),
-                });
-            }
-            if let Some(image) = images.get_mut(number) {
-                image.add(index, pull);
-            }
-        }
+        image.is_of_pods |= pull.policy == PullPolicy::Always || was_pinned;
+        image.is_pulled |= pull.policy != PullPolicy::Never;
+        image.pulls.push(index);
     }
     let is_template = pod.request.operation == Operation::Template;
-    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods(lookup)));
-    images.sort_by_key(|image| !image.is_of_pods(lookup));
+    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods));
+    images.sort_by_key(|image| !image.is_of_pods);
     images
 }
 
@@ -82,6 +63,6 @@ pub fn images<'o>(pod: &Pod<'o>, lookup: Lookup) -> Vec<Image<'o>> {
 /// deleted them.
 fn asked_reference<'o>(pull: &Pull<'o>, lookup: Lookup) -> Option<Reference<'o>> {
     let reference = pull.reference.ok()?;
-    let is_pinned = lookup.pins() && reference.digest().is_some();
+    let is_pinned = lookup.pins() && reference.digest.is_some();
     (pull.is_examined() && pull.settings.is_looked_up && !is_pinned).then_some(reference)
 }

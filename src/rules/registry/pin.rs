@@ -6,14 +6,13 @@
 
 use super::images::RULE;
 use crate::entry::{Entry, Sentence, What};
-use crate::image::PullPolicy::{Always, IfNotPresent, Never};
-use crate::image::{Reference, is_digest};
+use crate::image::PullPolicy::IfNotPresent;
+use crate::image::is_digest;
 use crate::pod::{Pod, Pull};
 use crate::request::Operation;
 use crate::sanitize::sanitize;
 
-/// Writes the digest into these pulls of an image, and sets their pull policies, unless they are
-/// `Never`.
+/// Writes the digest into these pulls of an image, and lowers their pull policies.
 pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize], digest: &str) {
     let may_set = pod.request.operation.may_set_policies();
     for index in pulls {
@@ -23,14 +22,8 @@ pub fn pin<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>, pulls: &[usize],
         let pinned = [&*pull.same_image(), "@", digest].concat();
         pull.new_image = Some(pinned.clone());
         entries.push(Entry::new(RULE, *index, What::Image(pinned), by_tag));
-        let policy = match pull.settings.require_always {
-            _ if !may_set || pull.policy == Never => pull.policy,
-            Some(_) => Always,
-            None => IfNotPresent,
-        };
-        if policy != pull.policy {
-            pull.policy = policy;
-            entries.push(Entry::silent(RULE, *index, What::Policy(policy)));
+        if may_set && pull.lower() {
+            entries.push(Entry::silent(RULE, *index, What::Policy(IfNotPresent)));
         }
     }
 }
@@ -48,14 +41,9 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
 pub fn lower_policies<'o>(pod: &mut Pod<'o>, entries: &mut Vec<Entry<'o>>) {
-    let has_digest = |image: Reference<'_>| image.digest().is_some();
     for (index, pull) in pod.examined_mut() {
-        if pull.policy == Always
-            && pull.reference.is_ok_and(has_digest)
-            && pull.settings.is_looked_up
-            && pull.settings.require_always.is_none()
-        {
-            pull.policy = IfNotPresent;
+        let has_digest = pull.written_image.contains('@');
+        if has_digest && pull.settings.is_looked_up && pull.lower() {
             let what = What::Policy(IfNotPresent);
             entries.push(Entry::new(RULE, index, what, |pull, image| Sentence {
                 problem: format!(
@@ -81,8 +69,10 @@ pub fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
     }
     for (index, pull) in pod.examined_mut() {
         if let Some(stored) = pull.stored_image
+            && let Some((image, digest)) = stored.split_once('@')
+            && image == pull.same_image()
+            && is_digest(digest)
             && pull.settings.is_looked_up
-            && has_lost_digest(pull, stored)
         {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
@@ -91,15 +81,6 @@ pub fn restore<'o>(pod: &mut Pod<'o>) -> Vec<Entry<'o>> {
         }
     }
     entries
-}
-
-/// Whether the stored image is the image of this pull with a digest.
-fn has_lost_digest(pull: &Pull<'_>, stored: &str) -> bool {
-    let image = pull.same_image();
-    let digest = stored
-        .strip_prefix(&*image)
-        .and_then(|rest| rest.strip_prefix('@'));
-    !image.contains('@') && digest.is_some_and(is_digest)
 }
 
 fn lost_digest(pull: &Pull<'_>, image: &str) -> Sentence {

@@ -31,10 +31,9 @@ fn both_readings_of_a_pattern_match_the_same_images() {
                 let written = [host, repository, tag].concat();
                 let pattern = image::Pattern::try_from(written.clone()).expect("a valid pattern");
                 for image in &images {
-                    let names = image::Reference::parse(image).expect(image);
+                    let names = image::Reference::parse(image).expect(image).names();
                     let reference = Reference::parse(image).expect(image);
                     let expected = names_image(&written, &reference);
-                    let names = image::Names::of(&names);
                     assert_eq!(pattern.matches(&names), expected, "{written} {image}");
                     matches += usize::from(expected);
                 }

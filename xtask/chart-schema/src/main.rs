@@ -3,7 +3,7 @@
 //! this value over the settings of a preset: no key of an object is required, and `null` takes a
 //! key out.
 
-use consistent_pull_policy::settings::{Settings, Template};
+use consistent_pull_policy::settings::{FORBIDDEN_IN_TEMPLATE, Settings};
 use k8s_openapi::api::core::v1::Container;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform as _};
@@ -19,7 +19,7 @@ fn main() -> serde_json::Result<()> {
     RecursiveTransform(|schema: &mut Schema| drop(schema.remove("description")))
         .transform(&mut template);
     let mut template = template.to_value();
-    for path in Template::forbidden_fields() {
+    for (path, _) in FORBIDDEN_IN_TEMPLATE {
         let path = format!("/properties/{}", path.replace('.', "/properties/"));
         let (fields, field) = path.rsplit_once('/').unwrap_or_default();
         let fields = template.pointer_mut(fields).and_then(Value::as_object_mut);
