@@ -117,11 +117,17 @@ ROWS
   done < <(json jobs | gojq --raw-output '.report.presets[] | "\(.name) \((.isAudit or .name == "missing-tags") | not)"')
 }
 
-@test "no command installs a file of one's own" {
+@test "no command installs a file of one's own, or what the Nodes can't have" {
   sed '/^---$/,$d' examples/jobs.yaml >"$BATS_TEST_TMPDIR/policy.yaml"
   cd "$BATS_TEST_TMPDIR"
   run -0 "$SURVEY" --file "$CLUSTER" --preset policy.yaml
   [[ $output == *"policy.yaml: "* && $output != *helm* ]] || fail "$output"
+  echo '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "old"}, "status": {"nodeInfo": {"kubeletVersion": "v1.34.0"}}}' >old.yaml
+  run -0 "$SURVEY" --file "$CLUSTER" --file old.yaml --preset jobs
+  [[ $output == *"old has 1.34"* && $output != *helm* ]] || fail "$output"
+  # A wide terminal has room for the reason.
+  run -0 script --quiet --return --command "stty rows 50 cols 200; '$SURVEY' --file '$CLUSTER' --file old.yaml" /dev/null </dev/null
+  grep --quiet '^agent-stack-k8s-volumes .* and old has 1.34' <<<"$output" || fail "$output"
 }
 
 # The rules are those of krew's own check (validateplatform and ValidatePlugin in its package validation).

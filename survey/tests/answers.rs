@@ -156,8 +156,11 @@ fn the_notes_name_what_the_input_does_not_have() {
         let notes = report(input, json!({})).assumed;
         notes.iter().any(|note| note.contains(words))
     };
+    let night = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "night"},
+        "spec": {"jobTemplate": {"spec": {"template": {"spec": {}}}}}});
     for (words, object) in [
         ("no Namespace is in the input", namespace.to_owned()),
+        ("no Job and no CronJob is in the input", night.to_string()),
         ("no Node is in the input", node("v1.36.0", "")),
         ("no Job and no CronJob is in the input", job("Always")),
         (
@@ -229,6 +232,9 @@ fn public_registries_never_get_always() {
         tenants.contains("registry.corp.internal/*") && !tenants.contains("docker.io"),
         "{tenants}"
     );
+    let public = asked(&json!({"registries": ["docker.io"]})).command("multi-tenant", "chart.tgz");
+    let public = public.expect("a command");
+    assert!(!public.contains("requireAlways"), "{public}");
 }
 
 /// Only a list that a preset's header says to replace is replaced.

@@ -402,6 +402,13 @@ fn rows_say_what_is_true() {
         surveyed(&pod.to_string(), question).rows()[0].before.fate,
         Fate::Half
     );
+    // A registry is down, and not another one whose name begins like its own.
+    let question = json!({"incident": {"what": "registry", "name": "quay.io"}});
+    let other = self::pod("a", &json!({}), "quay.io:8443/a:1", None);
+    assert_eq!(
+        surveyed(&other, question).rows()[0].before.fate,
+        Fate::Starts
+    );
 }
 
 /// Rows that would have one name are told apart: by a label, else by an image.
