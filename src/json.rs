@@ -5,24 +5,34 @@ use serde_json::Value;
 
 /// A value that is not as it has to be. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct InvalidField<'v> {
     /// The value. If a member is missing, the object.
     value: &'v Value,
-    /// What follows the path of the value in the sentence.
-    problem: String,
+    problem: Problem,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Problem {
+    /// The value must be this, e.g. `a list`.
+    MustBe(&'static str),
+    /// This member is missing.
+    Missing(&'static str),
 }
 
 impl<'v> InvalidField<'v> {
     /// A member that is missing.
-    pub fn missing(value: &'v Value, key: &str) -> Self {
-        let problem = format!(".{key} is missing");
-        Self { value, problem }
+    pub const fn missing(object: &'v Value, key: &'static str) -> Self {
+        let problem = Problem::Missing(key);
+        Self {
+            value: object,
+            problem,
+        }
     }
 
     /// A value that must be something else, e.g. `a list`.
-    fn must_be(value: &'v Value, expected: &str) -> Self {
-        let problem = format!(" must be {expected}");
+    const fn must_be(value: &'v Value, expected: &'static str) -> Self {
+        let problem = Problem::MustBe(expected);
         Self { value, problem }
     }
 
@@ -31,8 +41,11 @@ impl<'v> InvalidField<'v> {
     pub fn sentence(&self, root: &Value) -> String {
         let mut path = "object".to_owned();
         add_path(root, self.value, &mut path);
-        path.push_str(&self.problem);
-        path.trim_start_matches("object.").to_owned()
+        let sentence = match self.problem {
+            Problem::MustBe(expected) => format!("{path} must be {expected}"),
+            Problem::Missing(key) => format!("{path}.{key} is missing"),
+        };
+        sentence.trim_start_matches("object.").to_owned()
     }
 }
 
@@ -66,7 +79,7 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
-        .ok_or_else(|| InvalidField::must_be(object, "an object"))?;
+        .ok_or(InvalidField::must_be(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
@@ -74,8 +87,8 @@ pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Inv
 ///
 /// # Errors
 /// `object` is no object, or the member is missing or `null`.
-pub fn required<'v>(object: &'v Value, key: &str) -> Result<&'v Value, InvalidField<'v>> {
-    member(object, key)?.ok_or_else(|| InvalidField::missing(object, key))
+pub fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, InvalidField<'v>> {
+    member(object, key)?.ok_or(InvalidField::missing(object, key))
 }
 
 /// A member, as a function reads it. None if it is missing or `null`.
@@ -85,7 +98,7 @@ pub fn required<'v>(object: &'v Value, key: &str) -> Result<&'v Value, InvalidFi
 pub fn typed<'v, T>(
     object: &'v Value,
     key: &str,
-    expected: &str,
+    expected: &'static str,
     read: impl Fn(&'v Value) -> Option<T>,
 ) -> Result<Option<T>, InvalidField<'v>> {
     let Some(value) = member(object, key)? else {
@@ -93,7 +106,7 @@ pub fn typed<'v, T>(
     };
     read(value)
         .map(Some)
-        .ok_or_else(|| InvalidField::must_be(value, expected))
+        .ok_or(InvalidField::must_be(value, expected))
 }
 
 /// A member that is a string. None if it is missing or `null`.

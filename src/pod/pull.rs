@@ -79,7 +79,7 @@ impl<'o> Pull<'o> {
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
         let name = json::string(value, "name")?;
-        let name = name.ok_or_else(|| InvalidField::missing(value, "name"))?;
+        let name = name.ok_or(InvalidField::missing(value, "name"))?;
         let ends =
             list == List::InitContainers && json::string(value, "restartPolicy")? != Some("Always");
         let image = json::string(source, list.image_key())?.unwrap_or_default();
