@@ -57,7 +57,7 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
         position: (list, index, is_policy),
         path: match key {
             Some(key) => pull.field_path(spec, index, key),
-            None => pull.path(spec, index),
+            None => pull.path(spec, index, ""),
         },
         container: &pull.name,
         from,
@@ -105,7 +105,7 @@ fn insertions(pod: &Pod<'_>) -> Vec<Edit> {
     let containers = pod.at(&first.mounted_by);
     let mut edits: Vec<Edit> = containers
         .map(|container| {
-            let path = [&container.path("spec", container.index), ".volumeMounts"].concat();
+            let path = container.path("spec", container.index, ".volumeMounts");
             let mounts = added.iter().map(|check| mount(&check.name));
             (path, Some(usize::MAX), mounts.collect())
         })

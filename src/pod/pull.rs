@@ -202,16 +202,17 @@ impl<'o> Pull<'o> {
         }
     }
 
-    /// The path of the entry, e.g. `spec.containers[0]`, at an index of its list. `spec` is the
-    /// path of the Pod spec.
-    pub fn path(&self, spec: &str, index: usize) -> String {
-        format!("{spec}.{}[{index}]", self.list.name())
+    /// The path of the entry, e.g. `spec.containers[0]`, and of a field in it, e.g. `.volumeMounts`.
+    /// `spec` is the path of the Pod spec, and `index` the index in the list.
+    pub fn path(&self, spec: &str, index: usize, field: &str) -> String {
+        let index = index.to_string();
+        [spec, ".", self.list.name(), "[", &index, "]", field].concat()
     }
 
     /// The path of the image or of the pull policy, by its key.
     pub fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
-        let entry = self.path(spec, index);
-        [&entry, ".", self.list.source_path(), key].concat()
+        let field = [".", self.list.source_path(), key].concat();
+        self.path(spec, index, &field)
     }
 
     /// The name for a sentence. A name of digits only would be read as a number.
