@@ -53,18 +53,21 @@ pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<String> {
 /// The warnings of an answer: a line for each entry that warns, and for each repair that is worth
 /// knowing. If there are too many, the last line says how many more.
 pub fn warnings(pod: &Pod<'_>) -> Vec<String> {
-    let lines = pod
-        .entries
-        .iter()
-        .filter_map(|entry| match verdict(pod, entry) {
-            (Verdict::Repairs, _) if pod.is_repaired => sentence(pod, entry)?.repaired,
+    let mut lines = Vec::new();
+    for entry in &pod.entries {
+        match verdict(pod, entry) {
+            // Nothing shows this line, so it is only counted.
+            (Verdict::Warns, _) if lines.len() > WARNINGS_MAX => lines.push(String::new()),
             (Verdict::Warns, prefix) => {
-                let line = line(pod, entry, prefix)?;
-                Some([&line, suffix(pod, &entry.what)].concat())
+                let suffix = suffix(pod, &entry.what);
+                lines.extend(line(pod, entry, prefix).map(|line| [&line, suffix].concat()));
             }
-            _ => None,
-        });
-    let mut lines: Vec<String> = lines.collect();
+            (Verdict::Repairs, _) if pod.is_repaired => {
+                lines.extend(sentence(pod, entry).and_then(|sentence| sentence.repaired));
+            }
+            _ => {}
+        }
+    }
     if lines.len() > WARNINGS_MAX {
         let shown = WARNINGS_MAX.saturating_sub(1);
         let hidden = lines.len().saturating_sub(shown);
