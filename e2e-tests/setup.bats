@@ -64,7 +64,7 @@ stand_in() {
 rm -r sysroot/lib; touch offline|make run|when the network is there, run: rustup toolchain install
 stand_in rustup ''|make check|is not rustup's, and doesn't have the target wasm32-unknown-unknown
 rm bin/rustup|make test|install Rust from https://rustup.rs
-rm bin/cc|make run|build-essential
+rm bin/cc; stand_in rustc 'echo "rustc 1.1000.0 (0123456 2026-03-01)"'|make run|build-essential
 stand_in rustc 'echo "rustc 1.9.1 (0123456 2026-03-01)"'|make run|rustc is 1.9.1
 rm bin/rustc|make run|https://rustup.rs
 ROWS

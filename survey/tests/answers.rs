@@ -223,6 +223,12 @@ fn a_choice_without_namespaces_gives_no_command() {
 }
 
 #[test]
+fn the_detail_of_a_workload_is_its_pod() {
+    let detail = asked(&json!({})).detail(0, "jobs", &mut Native);
+    assert_eq!(detail.expect("a detail").request["object"]["kind"], "Pod");
+}
+
+#[test]
 fn public_registries_never_get_always() {
     let survey = asked(&json!({"registries": ["docker.io", "registry.corp.internal"]}));
     let command = |name: &str| survey.command(name, "chart.tgz").expect(name);
