@@ -15,6 +15,8 @@ use crate::settings::Form;
 /// this limit, a user could make the Pod huge, because an added check may be a copy of one that the
 /// user wrote.
 const ADDITIONS_MAX: usize = 1024 * 1024;
+const TOO_LARGE: &str =
+    "none is added, because all missing checks together would be larger than 1 MiB";
 
 /// Why no check is added.
 pub struct NotAdded {
@@ -68,10 +70,8 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
         ];
         size = sizes.into_iter().fold(size, usize::saturating_add);
         if size > ADDITIONS_MAX {
-            let why =
-                "none is added, because all missing checks together would be larger than 1 MiB";
             return Err(NotAdded {
-                why: Some(why.into()),
+                why: Some(TOO_LARGE.into()),
                 is_warning: false,
             });
         }
