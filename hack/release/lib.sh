@@ -17,7 +17,7 @@ before_begin='<!-- begin: before the first release -->'
 before_end='<!-- end: before the first release -->'
 
 # What stands before the version of this policy in texts, as an extended regular expression.
-names_version="policies/${module##*/}:v|${chart##*/}-|charts/${chart##*/}:|${chart##*/} --version |refs/tags/v|/${module##*/}/v|--branch v|targetRevision: |ref: \\{tag: |^ *[a-z.]*(tag: v|policy\\.version: )"
+names_version="policies/${module##*/}:v|${chart##*/}-|charts/${chart##*/}:|${chart##*/} --version |${chart##*/}\", version: |refs/tags/v|/${module##*/}/v|--branch v|targetRevision: |ref: \\{tag: |^ *[a-z.]*(tag: v|policy\\.version: )"
 names_version+='|`module\.tag` \| `v'
 
 # The files with texts for users.
