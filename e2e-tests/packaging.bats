@@ -28,6 +28,13 @@ docs/verify.md|s#refs/tags/v0.1.0#refs/tags/v0.0.9#|does not end with 0.1.0
 metadata.yml|s/"CREATE"/"DELETE"/|no example registers pods DELETE
 metadata.yml|s/resources: Pod/&, Job/|io.artifacthub.resources names 'Pod, Job'
 CHANGELOG.md|s/^## .0.1.0. - .*/## [0.1.0]/|has no section [0.1.0] with a date
+CHANGELOG.md|$a ## [0.0.9] - 2026-01-01|has no repositoryID
 NOTICES.txt|s/^serde 1.*//|NOTICES.txt is out of date
+rust-toolchain.toml|s/^channel.*/channel = "1.9.0"/|has another Rust
+metadata.yml|s/policy.version: .*/policy.version: 0.0.9/|metadata.yml says version '0.0.9'
+chart/values.yaml|s/^  tag: v.*/  tag: v0.0.9/|chart/values.yaml says version '0.0.9'
+Cargo.toml|s/^version = .*/version = "0.0.9"/|the tag v0.1.0 says version '0.1.0'
+chart/Chart.yaml|$a # x|chart/Chart.yaml is out of date
+questions-ui.yml|$a # x|artifacthub-pkg.yml is out of date
 ROWS
 }

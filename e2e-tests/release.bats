@@ -87,7 +87,7 @@ case "$1 $2" in
     case $3 in
       oci://*@*) digest=${3#*@}; echo "verify $3" >>"$STATE/events" ;;
       oci://*) digest=$(published "${3#oci://}") ;;
-      *) digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1) ;;
+      *) digest=sha256:$(sha256sum "$3" | cut -d ' ' -f 1); echo "${3#./}" >>"$STATE/files" ;;
     esac
     grep -qxF "$digest" "$STATE/attested" ;;
   "release view") [[ -e $folder ]] && if [[ -e $folder/.draft ]]; then echo true; else echo false; fi ;;
@@ -144,7 +144,7 @@ case $1 in
     [[ $* == *--new-bundle-format* ]] || echo "cosign verify $reference" >>"$STATE/events"
     grep -qxF "$format $(sed 's/.*--certificate-identity \([^ ]*\).*/\1/' <<<"$*") $digest" "$STATE/signed" ;;
   sign-blob) granted id-token=write; sha256sum "$reference" >"$bundle" ;;
-  verify-blob) sha256sum --check --status "$bundle" ;;
+  verify-blob) echo "$reference" >>"$STATE/files"; [[ $* == *"/release.yml@refs/tags/$TAG "* ]] && sha256sum --check --status "$bundle" ;;
   *) exit 1 ;;
 esac
 SH
@@ -171,7 +171,8 @@ SH
   program cargo <<'SH'
 case "$*" in
   fetch*) ;;
-  build*) folder=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release; mkdir -p "$folder" && cp "$ROOT/policy.wasm" "$folder/consistent_pull_policy.wasm" ;;
+  build*) folder=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release; mkdir -p "$folder" && cp "$ROOT/policy.wasm" "$folder/consistent_pull_policy.wasm"
+    [[ ! -e $STATE/differs ]] || echo "$PWD" >>"$folder/consistent_pull_policy.wasm" ;;
   *" build "*) folder=${CARGO_TARGET_DIR:-target}/$(sed 's/.*--target \([^ ]*\).*/\1/' <<<"$*")/release; mkdir -p "$folder" && echo program >"$folder/kubectl-consistent_pull_policy" ;;
   *" chart-schema") "${HOST%/*}/chart-schema" ;;
   sbom*) echo '{"packages": [], "relationships": []}' ;;
@@ -301,8 +302,19 @@ breaks_off() {
 
 @test "0.1.0 is published, in the order: module, chart, GitHub, page with the Helm repository, Artifact Hub" {
   same events "$(order 0.1.0)" "$(<"$STATE/events")"
-  # Another tag waits for its end.
-  same cancels false "$(gojq --yaml-input '.concurrency["cancel-in-progress"]' .github/workflows/release.yml)"
+  # Each file is verified.
+  same files 'annotated-policy.wasm consistent-pull-policy-0.1.0.tgz policy-sbom.spdx.json' \
+    "$(grep -v 'tar.gz$' "$STATE/files" | sort | paste --serial --delimiters ' ')"
+  same archives 4 "$(grep --count '^kubectl-.*-.*-.*.tar.gz$' "$STATE/files")"
+}
+
+# What a workflow may do, when, and in which order: a line for each job. SURVEY_ROWS=write writes them.
+@test "triggers, permissions, conditions and steps of the workflows are the stored ones" {
+  local file=test_data/workflows.jsonl lines
+  lines=$(gojq --yaml-input --compact-output '[.name, .on, .permissions, .concurrency], (.jobs | to_entries[] | [.key, (.value | del(.steps)),
+    [.value.steps[]? | [((.uses // .run | sub("@.*"; "")) | select(contains("\n") | not)), .if, .with, .env]]])' .github/workflows/*.yml)
+  [[ ! -v SURVEY_ROWS ]] || printf '%s\n' "$lines" >"$file"
+  same "$file" "$(<"$file")" "$lines"
 }
 
 # installed CHART...: the policy that a chart renders with the values in values.yaml.
@@ -351,6 +363,10 @@ acts() {
   # Sigstore is down after the push; a machine ends after each step; the registry stops after the module; GitHub fails at
   # the release's first file.
   : >"$STATE/events"
+  touch "$STATE/differs"
+  breaks_off "Build, twice" v0.2.0
+  rm "$STATE/differs"
+  : >"$STATE/events"
   touch "$STATE/sigstore-is-down"
   breaks_off "Push and sign the module" v0.2.0
   rm "$STATE/sigstore-is-down"
@@ -392,6 +408,8 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     cd "$WEB/github/releases/download/$tag"
     sha256sum --check --quiet SHA256SUMS
     grep --quiet "$(reference policies "$tag")" .notes
+    grep --quiet "$(reference charts "${tag#v}")" .notes
+    [[ $(<.notes) == *"$(<SHA256SUMS)"* && -e .--verify-tag ]]
     same files 'LICENSE NOTICES.txt SHA256SUMS annotated-policy.wasm krew.yaml policy-sbom.spdx.json policy-sbom.spdx.jsonl.bundle.sigstore policy.wasm' \
       "$(ls | grep -v '\.tar\.gz$\|\.tgz$' | paste --serial --delimiters ' ')"
     for archive in *.tar.gz; do tar --list --verbose --file "$archive" | grep --quiet '^-rwx.* kubectl-consistent_pull_policy$'; done
@@ -414,6 +432,8 @@ push registry://'"$REGISTRY"'/consistent-pull-policy/policies/consistent-pull-po
     pictures=$(sed -n "s#^!\\[.*\\]($SITE/github/v$version/\\(.*\\))#\\1#p" "$BATS_TEST_TMPDIR/README.md")
     for picture in ${pictures:?}; do git -C "$ORIGIN" cat-file -e "v$version:$picture"; done
   done
+  # What is there already isn't published again.
+  [[ $(TAG=v0.2.0 in_copy hack/release/artifacthub.sh) == *already* ]]
   same commits 2 "$(git -C "$ORIGIN" rev-list --count artifacthub)"
 }
 

@@ -67,5 +67,11 @@ rm bin/rustup|make test|install Rust from https://rustup.rs
 rm bin/cc; stand_in rustc 'echo "rustc 1.1000.0 (0123456 2026-03-01)"'|make run|build-essential
 stand_in rustc 'echo "rustc 1.9.1 (0123456 2026-03-01)"'|make run|rustc is 1.9.1
 rm bin/rustc|make run|https://rustup.rs
+rm bin/uname; stand_in uname 'echo Darwin arm64'; stand_in npm ''; stand_in node 'echo v9.9.9'|hack/setup.sh site|install node from https://nodejs.org
+true|hack/setup.sh helm|install helm from https://helm.sh
+true|hack/setup.sh zizmor|install zizmor from https://docs.zizmor.sh
+true|hack/setup.sh packages|the end-to-end tests need bats
+true|env CHROMIUM= hack/setup.sh browser|need Chromium
+true|hack/setup.sh none|unknown part: none
 ROWS
 }
