@@ -116,7 +116,8 @@ fn the_page_about_the_alerts_is_current() {
     let page = format!(
         "# Alerts\n\n\
          A test writes this page from [monitoring/alerts.yaml](../monitoring/alerts.yaml). \
-         [Monitoring](monitoring.md) says how to install them, and where they don't work.\n\n\
+         [Monitoring](monitoring.md) says how to install them, and where they don't work. \
+         None reports [failed lookups](monitoring.md#failed-lookups).\n\n\
          | alert | severity | meaning | what to do |\n|---|---|---|---|\n{}\n",
         rows.join("\n")
     );
