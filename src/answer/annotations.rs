@@ -21,26 +21,29 @@ pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<Strin
     let findings = pod.entries.iter().filter(|entry| entry.is_finding());
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|entry| entry.position());
-    let findings = findings.iter().map(|entry| Finding::of(pod, entry));
+    let findings = findings
+        .iter()
+        .map(|entry| to_json(&Finding::of(pod, entry)));
     let lookups = pod.entries.iter().filter_map(|entry| match &entry.what {
-        What::Lookup(image, action, class) => {
-            Some(json!({"image": sanitize(image), "failure": class, "action": action}))
-        }
+        What::Lookup(image, action, class) => Some((image, action, class)),
         _ => None,
     });
-    let lists = [
-        (
-            "findings",
-            findings.map(|finding| to_json(&finding)).collect(),
-        ),
-        ("changes", changes.iter().map(to_json).collect()),
-        ("lookups", lookups.map(|lookup| to_json(&lookup)).collect()),
-    ];
-    let lists = lists.into_iter().filter_map(|(key, entries)| {
-        let list = joined(entries, Earlier::default(), LIST_MAX)?;
-        Some((key.to_owned(), list))
+    let lookups: Vec<_> = lookups.collect();
+    let lookups = lookups.iter().map(|(image, action, class)| {
+        json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
     });
-    lists.collect()
+    let lists = [
+        ("findings", joined(findings, Earlier::default, LIST_MAX)),
+        (
+            "changes",
+            joined(changes.iter().map(to_json), Earlier::default, LIST_MAX),
+        ),
+        ("lookups", joined(lookups, Earlier::default, LIST_MAX)),
+    ];
+    let lists = lists.into_iter();
+    lists
+        .filter_map(|(key, list)| Some((key.to_owned(), list?)))
+        .collect()
 }
 
 /// An entry of `findings`.
@@ -123,8 +126,8 @@ fn size(key: &str, value: Option<&str>) -> usize {
 /// earlier record come last, so that a forged record can't take the room of the new entries.
 fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option<String> {
     let earlier = metadata.annotation(CHANGES_ANNOTATION);
-    let earlier = earlier.and_then(earlier_record).unwrap_or_default();
-    joined(changes.iter().map(to_json).collect(), earlier, max)
+    let earlier = || earlier.and_then(earlier_record).unwrap_or_default();
+    joined(changes.iter().map(to_json), earlier, max)
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it.
@@ -182,16 +185,20 @@ fn to_json(value: &impl Serialize) -> String {
 
 /// These entries, and those of an earlier list, as a list of at most `max` bytes. Its last entry
 /// counts what doesn't fit. None without new entries, or if not even the last entry fits.
-fn joined(entries: Vec<String>, (earlier, more): Earlier, max: usize) -> Option<String> {
-    if entries.is_empty() {
+fn joined(
+    entries: impl ExactSizeIterator<Item = String>,
+    earlier: impl FnOnce() -> Earlier,
+    max: usize,
+) -> Option<String> {
+    let count = entries.len();
+    if count == 0 {
         return None;
     }
-    let count = entries.len().saturating_add(earlier.len());
+    let (earlier, more) = earlier();
     let mut list = String::from("[");
-    let mut left_out = u64::try_from(count)
-        .unwrap_or(u64::MAX)
-        .saturating_add(more);
-    for entry in entries.into_iter().chain(earlier) {
+    let count = u64::try_from(count.saturating_add(earlier.len())).unwrap_or(u64::MAX);
+    let mut left_out = count.saturating_add(more);
+    for entry in entries.chain(earlier) {
         let sizes = [list.len(), entry.len(), MORE_MAX];
         if sizes.into_iter().fold(0, usize::saturating_add) > max {
             break;
