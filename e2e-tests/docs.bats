@@ -128,8 +128,8 @@ stubs() {
     create\ --filename\ -) gojq --yaml-input --exit-status '.spec.template.spec.containers | length > 1' ;;
     get\ pods\ *--output\ json) echo '{"items": []}' ;;
     logs\ *) [[ $* == *kubewarden/policy-server=jobs* ]] && echo 'monitor mode' ;;
-    create\ job\ * | delete\ mutatingwebhookconfiguration\ kw.cap.consistent-pull-policy-jobs) ;;
-    get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
+    create\ job\ * | delete\ *webhookconfiguration\ kw.cap.consistent-pull-policy-jobs-guard\ kw.cap.consistent-pull-policy-jobs) ;;
+    delete\ pods\ * | get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
     *) return 1 ;;
     esac
   }
