@@ -58,6 +58,7 @@ check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, row
 	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
 .PHONY: test
+test: export EVERY ?= 5
 test: setup fmt packaging tests-and-modules e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
 
 .PHONY: setup
@@ -165,7 +166,7 @@ mutants: setup-cargo ## Check that a test notices each small change of this poli
 		$(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 $(TESTS_OF_$(MUTATED))
 
 .PHONY: deep-tests
-deep-tests: lint monitoring soak release-tests mutants ## The checks that CI runs each week
+deep-tests: lint monitoring budgets soak release-tests mutants ## The checks that CI runs each week
 
 # The playground is a page that runs the module in the browser: docs/try.md.
 .PHONY: site
@@ -202,7 +203,7 @@ pictures: setup-browser site-build ## Write docs/pictures again, from the playgr
 
 # The figures are the same on every machine. bench/README.md says how times are measured.
 .PHONY: budgets
-budgets: annotated-policy.wasm ## Measure the size, the instructions and the memory of the module, and check the limits
+budgets: annotated-policy.wasm ## Measure the size, the instructions and the memory of the module, and check the limits (EVERY=5: a fifth of the hostile requests)
 	@$(LINTED) $(CARGO) run --quiet --profile xtask --package bench
 
 .PHONY: artifacthub-pkg.yml

@@ -116,7 +116,8 @@ stubs() {
       [[ $2 == jobs && ($3 == oci://ghcr.io/consistent-pull-policy/charts/consistent-pull-policy || $3 == "${chart##*/}") ]]
       [[ $3 != oci://* ]] || set -- "${@:1:3}" "${@:6}" # --version
       command helm template jobs "$chart" "${@:4}" --set policyServer.image=registry.test/policy-server:v1 >rendered.yaml
-      [[ $(gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name' rendered.yaml) == consistent-pull-policy-jobs ]]
+      gojq --yaml-input --raw-output 'select(.kind == "ClusterAdmissionPolicy").metadata.name' rendered.yaml |
+        grep --quiet --line-regexp consistent-pull-policy-jobs
       ;;
     *) return 1 ;;
     esac
@@ -128,27 +129,30 @@ stubs() {
     create\ --filename\ -) gojq --yaml-input --exit-status '.spec.template.spec.containers | length > 1' ;;
     get\ pods\ *--output\ json) echo '{"items": []}' ;;
     logs\ *) [[ $* == *kubewarden/policy-server=jobs* ]] && echo 'monitor mode' ;;
-    create\ job\ * | delete\ mutatingwebhookconfiguration\ kw.cap.consistent-pull-policy-jobs) ;;
-    get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
+    create\ job\ * | delete\ *webhookconfiguration\ kw.cap.consistent-pull-policy-jobs-guard\ kw.cap.consistent-pull-policy-jobs) ;;
+    delete\ pods\ * | get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
     *) return 1 ;;
     esac
   }
   make() { echo make >>calls && grep --quiet "^$1:" "$OLDPWD/Makefile"; }
 }
 
-@test "README.md and docs/install.md: each block of commands runs, with the chart's values of the page" {
-  local commands number=0
+@test "README.md and docs/install.md: each block of commands runs, with the chart's values of the page, and with the guard too" {
+  local commands guard number=0
   chart=$(packed)
   stubs
   cd "$BATS_TEST_TMPDIR"
-  block "$OLDPWD/docs/install.md" '^## The chart' yaml >values.yaml
-  while IFS= read -r -u 4 -d '' commands; do
-    number=$((number + 1)) row=$commands
-    rm -f calls
-    eval "$commands" >/dev/null
-    [[ -s calls ]] || fail "no stub was called"
-  done 4< <(blocks "$OLDPWD/README.md"; blocks "$OLDPWD/docs/install.md")
-  ((number > 14)) || fail "$number blocks"
+  for guard in false true; do
+    block "$OLDPWD/docs/install.md" '^## The chart' yaml >values.yaml
+    echo "guard: {enabled: $guard}" >>values.yaml
+    while IFS= read -r -u 4 -d '' commands; do
+      number=$((number + 1)) row=$commands
+      rm -f calls
+      eval "$commands" >/dev/null
+      [[ -s calls ]] || fail "no stub was called"
+    done 4< <(blocks "$OLDPWD/README.md"; blocks "$OLDPWD/docs/install.md")
+  done
+  ((number > 28)) || fail "$number blocks"
 }
 
 @test "README.md: the policy without settings changes the Pod as the page shows" {

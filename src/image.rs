@@ -11,11 +11,23 @@ pub(crate) use self::reference::{LATEST, is_digest};
 /// When the kubelet pulls an image: the value of `imagePullPolicy`, or of an image volume's
 /// `pullPolicy`.
 ///
-/// The values are ordered by strength: a greater pull policy asks the registry more often.
+/// The values are ordered by strength: a greater pull policy asks the registry more often. Upper and
+/// lower case of a written value must match, as in the API server.
 ///
 /// Source: `PullPolicy` in the Kubernetes API,
 /// <https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy>.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 pub enum PullPolicy {
     /// The kubelet never pulls the image: it has to be on the node already.
     Never,
@@ -27,18 +39,8 @@ pub enum PullPolicy {
 
 impl PullPolicy {
     /// The value as it is written in an object.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "Never",
-            Self::IfNotPresent => "IfNotPresent",
-            Self::Always => "Always",
-        }
-    }
-
-    /// Reads a value as the API server does: upper and lower case must match.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut values = [Self::Always, Self::IfNotPresent, Self::Never].into_iter();
-        values.find(|policy| policy.as_str() == text)
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// The server default: the pull policy that the API server writes if none is set. None is

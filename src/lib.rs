@@ -63,8 +63,6 @@
     )
 )]
 
-#[cfg(target_family = "wasm")]
-mod allocator;
 mod answer;
 pub mod image;
 mod json;
@@ -77,7 +75,17 @@ pub mod settings;
 pub mod validate;
 
 use kubewarden_policy_sdk::protocol_version_guest;
+#[cfg(target_family = "wasm")]
+use lol_alloc::{AssumeSingleThreaded, LeakingAllocator};
 use wapc_guest::{CallResult, register_function};
+
+/// Frees nothing, because an instance of the module serves one request. DESIGN.md has the figures.
+#[cfg(target_family = "wasm")]
+#[allow(unsafe_code)]
+#[global_allocator]
+// SAFETY: the module has one thread.
+static ALLOCATOR: AssumeSingleThreaded<LeakingAllocator> =
+    unsafe { AssumeSingleThreaded::new(LeakingAllocator::new()) };
 
 /// waPC calls this once, when the module is instantiated. Only this export needs unsafe code.
 #[allow(unsafe_code)]

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use strum::IntoEnumIterator;
 
 pub use self::entry::{Entry, Sentence, What};
 pub use self::pull::{Moment, Pull};
@@ -69,7 +70,7 @@ impl<'o> Pod<'o> {
         };
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
-        for list in List::ALL {
+        for list in List::iter() {
             for (index, value) in spec.entries(list)?.iter().enumerate() {
                 if let Some(source) = list.source(value)? {
                     let mut pull = Pull::read(list, index, value, source, settings)?;
@@ -189,7 +190,7 @@ fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
 fn stored_images<'r>(request: &Request<'r>) -> BTreeMap<(List, &'r str), &'r str> {
     let spec = request.stored.get("spec").unwrap_or(&Value::Null);
     let mut images = BTreeMap::new();
-    for list in List::ALL {
+    for list in List::iter() {
         for container in lenient_list(spec, list.name()) {
             if let Some(name) = lenient_string(container, "name") {
                 let image = lenient_string(container, "image");

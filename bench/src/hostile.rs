@@ -110,15 +110,21 @@ struct Pair<'h> {
 }
 
 impl Hostile {
-    /// Sends each body and each pair. Returns the number of requests, and a sentence for each
-    /// figure beyond its limit.
-    pub(crate) fn measure(&self, module: &Module, limits: &Limits) -> Result<(usize, Vec<String>)> {
+    /// Sends each body, and one of `every` pairs. Returns the number of requests, and a sentence for
+    /// each figure beyond its limit.
+    pub(crate) fn measure(
+        &self,
+        module: &Module,
+        limits: &Limits,
+        every: usize,
+    ) -> Result<(usize, Vec<String>)> {
         let pairs = self.pairs(module)?;
+        let pairs: Vec<_> = pairs.iter().step_by(every).collect();
         let bodies = self
             .bodies
             .par_iter()
             .map(|(name, body)| self.body(module, limits, name, body));
-        let of_pair = |pair: &Pair<'_>| {
+        let of_pair = |pair: &&Pair<'_>| {
             let excesses = self.pair(module, limits, pair);
             excesses.with_context(|| format!("in the request: {}", pair.name))
         };

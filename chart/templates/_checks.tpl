@@ -113,6 +113,13 @@ settings.imageChecks.template is required with onMissing: Add and podsWithoutChe
   {{- if and $imageChecks.template (not $imageChecks.template.command) }}
 settings.imageChecks.template.command is required: without it, a check would run the image's own program
   {{- end }}
+  {{- $paths := list "" }}
+  {{- range (default dict $imageChecks.template).volumeMounts }}
+    {{- if has (default "" .mountPath) $paths }}
+settings.imageChecks.template.volumeMounts needs a mountPath in each entry, and none twice
+    {{- end }}
+    {{- $paths = append $paths .mountPath }}
+  {{- end }}
   {{- if and (include "consistent-pull-policy.looksUp" (dict "settings" .)) (not (without ($lookups.images | default list) "")) }}
 settings.registry.images is required for lookups: name your registries, e.g. registry.example.com/*
   {{- end }}

@@ -43,7 +43,7 @@ page() {
 script() {
   local commands prefix=kw.cap.
   ! kubectl get mutatingwebhookconfiguration "clusterwide-$name" >/dev/null 2>&1 || prefix=clusterwide-
-  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.consistent-pull-policy-jobs#$prefix$name#; s#consistent-pull-policy-jobs#$name#g; s#namespace NAMESPACE#namespace $NS#g
+  commands=$(sed "s#registry\.example\.com#$REGISTRY#g; s#kw\.cap\.consistent-pull-policy-jobs#$prefix$name#g; s#consistent-pull-policy-jobs#$name#g; s#namespace NAMESPACE#namespace $NS#g
     s#oci://ghcr\.io/[^ ]* --version 0.1.0#consistent-pull-policy-0.1.0.tgz#" <<<"$1")
   echo "# $SECONDS s: ${commands//$'\n'/$'\n#   '}" >&3
   (cd "$BATS_FILE_TMPDIR/clone" && eval "$commands") && echo "# $SECONDS s: done" >&3

@@ -62,10 +62,10 @@ impl<'e> Finding<'e> {
         let pull = pod.pulls.get(entry.pull)?;
         let (key, found, expected) = entry.field(pull);
         let expected = match entry.what {
-            What::Check(position) => pod.pulls.get(position).map(|check| {
-                let policy = check.policy.as_str();
-                format!("{} with {policy}", check.name).into()
-            }),
+            What::Check(position) => pod
+                .pulls
+                .get(position)
+                .map(|check| format!("{} with {}", check.name, check.policy).into()),
             What::NoCheck => Some("an image check".into()),
             _ => expected.map(sanitize),
         };

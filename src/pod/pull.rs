@@ -228,20 +228,20 @@ impl<'o> Pull<'o> {
 
     /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
     pub fn pulls(&self, image: &str) -> String {
-        let (name, policy) = (self.label(), self.policy_before().as_str());
+        let (name, policy) = (self.label(), self.policy_before());
         format!("{name} pulls {image} with {policy}")
     }
 
     /// `app now pulls nginx with Always instead of IfNotPresent`
     pub fn now_pulls(&self) -> String {
         let (name, image) = (self.label(), sanitize(self.written_image));
-        let (now, before) = (self.policy.as_str(), self.policy_before().as_str());
+        let (now, before) = (self.policy, self.policy_before());
         format!("{name} now pulls {image} with {now} instead of {before}")
     }
 
     /// `set app to Always`
     pub fn advice(&self) -> String {
-        format!("set {} to {}", self.label(), self.policy.as_str())
+        format!("set {} to {}", self.label(), self.policy)
     }
 }
 
@@ -249,7 +249,7 @@ impl<'o> Pull<'o> {
 fn pull_policy<'o>(source: &'o Value, key: &str) -> Result<Option<PullPolicy>, InvalidField<'o>> {
     let read = |value: &Value| match value.as_str()? {
         "" => Some(None),
-        text => PullPolicy::parse(text).map(Some),
+        text => text.parse().ok().map(Some),
     };
     let policy = json::typed(source, key, "Always, IfNotPresent or Never", read)?;
     Ok(policy.flatten())

@@ -91,7 +91,10 @@ impl<'o> Spec<'o> {
 /// reads them.
 ///
 /// Only this file knows that the image of a volume is one level deeper than that of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::EnumIter,
+)]
+#[strum(serialize_all = "camelCase")]
 pub enum List {
     /// `spec.initContainers`
     InitContainers,
@@ -104,22 +107,9 @@ pub enum List {
 }
 
 impl List {
-    /// All lists, in their order.
-    pub const ALL: [Self; 4] = [
-        Self::InitContainers,
-        Self::Containers,
-        Self::EphemeralContainers,
-        Self::Volumes,
-    ];
-
     /// The list's name in the Pod spec.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InitContainers => "initContainers",
-            Self::Containers => "containers",
-            Self::EphemeralContainers => "ephemeralContainers",
-            Self::Volumes => "volumes",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The object of an entry that has the image and the pull policy. None if the entry has no

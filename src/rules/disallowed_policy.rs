@@ -23,7 +23,6 @@ pub fn replace(pod: &mut Pod<'_>) {
             .push(Entry::new(RULE, pull.position, what, move |pull, image| {
                 let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
                 let anew = || {
-                    let allowed = allowed.as_str();
                     format!("a Pod's pull policies can't change, so create it anew with {allowed}")
                 };
                 Sentence {

@@ -67,7 +67,7 @@ fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry
     let pull = pod.pulls.get(image.pull)?;
     let waiting = pod.at(&pull.mounted_by).next().unwrap_or(pull);
     let waiting = waiting.label().into_owned();
-    let (name, policy) = (check.name.to_string(), image.policy.as_str());
+    let (name, policy) = (check.name.to_string(), image.policy);
     let key = check.list.policy_key();
     let kind = match check.list {
         List::Volumes => "image volume",
@@ -88,7 +88,7 @@ fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry
 
 /// The report of an image that gets no check.
 fn report<'o>(image: &Uncovered, NotAdded { why, is_warning }: &NotAdded) -> Entry<'o> {
-    let (why, policy) = (why.clone(), image.policy.as_str());
+    let (why, policy) = (why.clone(), image.policy);
     let sentence = move |pull: &Pull<'_>, image: &str| Sentence {
         problem: problem(pull, image),
         help: match &why {

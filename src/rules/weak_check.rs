@@ -37,7 +37,7 @@ fn raise_to(pod: &mut Pod<'_>, check: usize, needed: PullPolicy, strongest: usiz
         pull.policy = needed;
     }
     let entry = Entry::new(RULE, check, What::Policy, move |pull, image| {
-        let (pulls, needed) = (pull.pulls(image), needed.as_str());
+        let pulls = pull.pulls(image);
         Sentence {
             problem: format!("{pulls} but {strongest} pulls it with {needed}"),
             help: pull.advice(),

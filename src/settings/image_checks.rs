@@ -1,5 +1,7 @@
 //! The settings of image checks, in `imageChecks`.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::Container;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -219,6 +221,14 @@ pub fn problems(template: &Container) -> Vec<String> {
         .collect();
     if template.command.as_ref().is_none_or(Vec::is_empty) {
         let problem = "imageChecks.template.command is required: without it, a check would run the image's own program";
+        problems.push(problem.to_owned());
+    }
+    // The API server would reject the Pod.
+    let mut paths = BTreeSet::from([""]);
+    let mut mounts = template.volume_mounts.iter().flatten();
+    if !mounts.all(|mount| paths.insert(&mount.mount_path)) {
+        let problem =
+            "imageChecks.template.volumeMounts needs a mountPath in each entry, and none twice";
         problems.push(problem.to_owned());
     }
     problems

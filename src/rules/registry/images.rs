@@ -12,6 +12,8 @@ pub const RULE: &str = "registry";
 
 /// An image to look up: what all spellings of one normalised name have in common.
 pub struct Image<'o> {
+    /// The position of its first pull, in the order in which images are looked up.
+    number: usize,
     /// The first of the spellings.
     pub reference: Reference<'o>,
     /// Whether a Pod asks for the image, and not only its pod template.
@@ -28,25 +30,18 @@ pub fn images<'o>(pod: &Pod<'o>) -> Vec<Image<'o>> {
     let lookup = pod.settings.registry.lookup;
     let mut pulls: Vec<&Pull<'o>> = pod.pulls.iter().collect();
     pulls.sort_by_key(|pull| pull.list != List::Containers);
-    let mut numbers = BTreeMap::new();
-    let mut images: Vec<Image<'o>> = Vec::new();
-    for pull in pulls {
+    let mut images: BTreeMap<String, Image<'o>> = BTreeMap::new();
+    for (number, pull) in pulls.into_iter().enumerate() {
         let Some(reference) = asked_reference(pull, lookup) else {
             continue;
         };
-        let name = reference.normalised();
-        let number = *numbers.entry(name).or_insert(images.len());
-        if number == images.len() {
-            images.push(Image {
-                reference,
-                is_of_pods: lookup != Lookup::PinAlways,
-                is_pulled: false,
-                pulls: Vec::new(),
-            });
-        }
-        let Some(image) = images.get_mut(number) else {
-            continue;
-        };
+        let image = images.entry(reference.normalised()).or_insert(Image {
+            number,
+            reference,
+            is_of_pods: lookup != Lookup::PinAlways,
+            is_pulled: false,
+            pulls: Vec::new(),
+        });
         // At UPDATE, a pull that this policy has pinned has `IfNotPresent` in place of `Always`.
         let was_pinned = pull.stored_image.is_some_and(|image| image.contains('@'));
         image.is_of_pods |= pull.policy == PullPolicy::Always || was_pinned;
@@ -54,8 +49,10 @@ pub fn images<'o>(pod: &Pod<'o>) -> Vec<Image<'o>> {
         image.pulls.push(pull.position);
     }
     let is_template = pod.request.operation == Operation::Template;
-    images.retain(|image| image.is_pulled && (is_template || image.is_of_pods));
-    images.sort_by_key(|image| !image.is_of_pods);
+    let images = images.into_values();
+    let asked = images.filter(|image| image.is_pulled && (is_template || image.is_of_pods));
+    let mut images: Vec<Image<'o>> = asked.collect();
+    images.sort_by_key(|image| (!image.is_of_pods, image.number));
     images
 }
 

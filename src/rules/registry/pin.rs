@@ -28,7 +28,7 @@ pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
 
 fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
     // The middle of a long text is cut, so the digest stays whole.
-    let (pinned, policy) = (sanitize(pull.image()), pull.policy.as_str());
+    let (pinned, policy) = (sanitize(pull.image()), pull.policy);
     Sentence {
         problem: format!("{} pulls {image} by its tag", pull.label()),
         help: format!("set its image to {pinned} with {policy}"),

@@ -2,11 +2,13 @@
 
 use std::sync::LazyLock;
 
+use kubewarden_policy_sdk::request::ValidationRequest;
 use regex::Regex;
 use serde_json::Value;
 
 use super::{Answered, Kept, OfAnswer, SECRET, hold, is_pod};
 use crate::json::{LISTS, elements, text};
+use crate::policy::payload;
 
 pub(super) const PROMISES: [OfAnswer; 4] = [
     ("an-answer-accepts-or-says-why-not", accepts_or_says_why_not),
@@ -37,16 +39,20 @@ static HARMFUL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// An accepted request has no message and no code. A rejected one has both, and no changed object.
-/// Its code is 400 at UPDATE, 422 at CREATE without any lookup, and else one of the two.
+/// Its code is 400 at UPDATE and where the request can't be read, 422 at CREATE without any lookup,
+/// and else one of the two.
 fn accepts_or_says_why_not(answered: &Answered) -> Kept {
     let (request, answer) = (&answered.case.request, &answered.observed.answer);
-    let is_permanent = answered.observed.calls.is_empty() && request["object"].is_object();
+    let payload = payload(request, &answered.case.settings);
+    let is_read = serde_json::from_slice::<ValidationRequest<Value>>(&payload).is_ok();
+    let is_permanent =
+        is_read && answered.observed.calls.is_empty() && request["object"].is_object();
     let is_right = match (answer["accepted"].as_bool(), answer["code"].as_u64()) {
         (Some(true), None) => answer["message"].is_null(),
         (Some(false), Some(code)) => {
             let is_code = match code {
                 400 => request["operation"] == "UPDATE" || !is_permanent,
-                422 => request["operation"] == "CREATE",
+                422 => is_read && request["operation"] == "CREATE",
                 _ => false,
             };
             is_code && !text(&answer["message"]).is_empty() && answer["mutated_object"].is_null()
@@ -102,17 +108,18 @@ fn changes_only_what_is_new(answered: &Answered) -> Kept {
             continue;
         };
         for (old, new) in old.iter_mut().zip(new) {
-            let before = stored.iter().find(|stored| stored["name"] == old["name"]);
+            let before = stored.iter().rfind(|stored| stored["name"] == old["name"]);
             let is_new = match list {
                 "ephemeralContainers" => is_ephemeral && before.is_none(),
                 "volumes" => false,
                 _ => !is_ephemeral && before.is_none_or(|before| before["image"] != old["image"]),
             };
             if is_new {
-                new["image"] = old["image"].clone();
-                if is_ephemeral {
-                    new["imagePullPolicy"] = Value::Null;
-                    old["imagePullPolicy"] = Value::Null;
+                for container in [&mut *old, &mut *new] {
+                    container["image"] = Value::Null;
+                    if is_ephemeral {
+                        container["imagePullPolicy"] = Value::Null;
+                    }
                 }
             }
         }

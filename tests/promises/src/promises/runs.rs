@@ -132,9 +132,11 @@ fn template_is_told(story: &Story) -> Kept {
 }
 
 /// After the images of the same manifest again, the stored Pod stays as it is, and no registry is
-/// asked.
+/// asked. A Pod that is being deleted is apart, because its UPDATE isn't examined.
 fn applied_again_changes_nothing(story: &Story) -> Kept {
-    let is_valid = faults(&story.case.request["object"]).is_empty();
+    let object = &story.case.request["object"];
+    let is_deleted = !object["metadata"]["deletionTimestamp"].is_null();
+    let is_valid = faults(object).is_empty() && !is_deleted;
     let Some(stored) = story.repaired().filter(|_| is_valid) else {
         return Ok(());
     };

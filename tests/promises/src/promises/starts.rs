@@ -36,7 +36,8 @@ struct Start<'r> {
     lowered: Vec<usize>,
     /// Whether the images of the Pod have to be covered.
     is_covered: bool,
-    /// Whether the Pod has to start as it would have started.
+    /// Whether the Pod has to start as it would have started. A check template that mounts an image
+    /// volume of the Pod lets it be pulled earlier.
     is_as_before: bool,
 }
 
@@ -76,7 +77,13 @@ impl<'r> Start<'r> {
             let is_same = |old: &Place| old.list == place.list && old.name == place.name;
             Some((old.places.iter().position(is_same)?, index))
         });
+        let kept: Vec<(usize, usize)> = kept.collect();
         let places = 0..new.places.len();
+        let is_image_mounted = places.clone().any(|added| {
+            let mut volumes = kept.iter().map(|(_, volume)| &new.places[*volume]);
+            kept.iter().all(|(_, place)| *place != added)
+                && volumes.any(|volume| new.places[added].mounts_volume(volume))
+        });
         Self {
             old,
             before: kubelet::of(old, images),
@@ -86,14 +93,14 @@ impl<'r> Start<'r> {
                 .map(|place| has_check(new, &after, place))
                 .collect(),
             is_work: each(&|place| is_work(new, place)),
-            kept: kept.collect(),
+            kept,
             lowered: places
                 .filter(|place| repaired.is_spared(&new.places[*place]))
                 .collect(),
             is_covered: settings.on_missing() == "Add"
                 && new.may_lack_checks()
                 && !repaired.lacks_a_check(),
-            is_as_before: !is_set("images") && !is_set("registry"),
+            is_as_before: !is_set("images") && !is_set("registry") && !is_image_mounted,
             after,
         }
     }
