@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 
 use crate::{corpus, surveyed};
 
-/// A Pod, a Job and a Namespace in two outputs of kubectl: a list in JSON, and one in YAML.
+/// A Pod, a Job and a Namespace in two outputs of kubectl: a list in JSON, and one in YAML. A piece
+/// may end within the number.
 const TWO_OUTPUTS: &str = r#"{
     "apiVersion": "v1",
+    "number": 12,
     "items": [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a \" {"}},
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "namespace": "team"},
