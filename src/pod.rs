@@ -33,8 +33,6 @@ pub struct Pod<'o> {
     pub entries: Vec<Entry<'o>>,
     /// Whether the answer returns the Pod as the rules have changed it.
     pub is_repaired: bool,
-    /// The number of pulls that came in.
-    requested: usize,
 }
 
 /// The positions of the containers that mount each volume, by the volume's name.
@@ -50,12 +48,13 @@ impl<'o> Pod<'o> {
         metadata: Metadata<'o>,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
-        let object = request.pod()?;
+        let object = request.kind.pod(request.object)?;
         let metadata = match request.operation {
             Operation::Template => Metadata::read(object)?,
             _ => metadata,
         };
-        let spec = Spec::read(json::required(object, "spec")?)?;
+        let object = json::required(object, "spec")?;
+        let spec = Spec::read(object)?;
         let count = spec.count(List::InitContainers);
         let count = count.saturating_add(spec.count(List::Containers));
         let mut pod = Self {
@@ -66,12 +65,11 @@ impl<'o> Pod<'o> {
             pulls: Vec::with_capacity(count),
             entries: Vec::new(),
             is_repaired: false,
-            requested: 0,
         };
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
         for list in List::iter() {
-            for (index, value) in spec.entries(list)?.iter().enumerate() {
+            for (index, value) in json::list(object, list.name())?.iter().enumerate() {
                 if let Some(source) = list.source(value)? {
                     let mut pull = Pull::read(list, index, value, source, settings)?;
                     pod.place(&mut pull, &mut mounts)?;
@@ -81,7 +79,6 @@ impl<'o> Pod<'o> {
                 }
             }
         }
-        pod.requested = pod.pulls.len();
         Ok(pod)
     }
 
@@ -149,7 +146,8 @@ impl<'o> Pod<'o> {
 
     /// The checks that a rule has added: entries of one list, one after another.
     pub fn added(&self) -> &[Pull<'o>] {
-        self.pulls.get(self.requested..).unwrap_or_default()
+        let requested = self.pulls.partition_point(|pull| pull.added.is_none());
+        self.pulls.get(requested..).unwrap_or_default()
     }
 }
 

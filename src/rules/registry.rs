@@ -5,6 +5,8 @@ mod failed;
 mod images;
 mod pin;
 
+use std::collections::BTreeMap;
+
 use self::failed::use_failure;
 use self::images::images;
 pub use self::pin::restore;
@@ -23,7 +25,7 @@ pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>>
     if lookup.pins() && pod.request.operation.is_before_start() {
         lower_policies(pod);
     }
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     let mut session = Session::new(client);
     for image in images(pod) {
         match session.digest(image.reference) {
@@ -32,11 +34,10 @@ pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>>
             }
             Ok(_) => {}
             Err(failure) => {
-                let name = image.reference.lookup_name();
-                failed.push((name, use_failure(pod, &image, failure)));
+                let entry = use_failure(pod, &image, failure);
+                failed.insert(image.reference.lookup_name(), entry);
             }
         }
     }
-    failed.sort_by(|one, other| one.0.cmp(&other.0));
-    failed.into_iter().map(|(_, entry)| entry).collect()
+    failed.into_values().collect()
 }
