@@ -33,6 +33,8 @@ pub struct Pod<'o> {
     pub entries: Vec<Entry<'o>>,
     /// Whether the answer returns the Pod as the rules have changed it.
     pub is_repaired: bool,
+    /// The number of pulls that came in.
+    requested: usize,
 }
 
 /// The positions of the containers that mount each volume, by the volume's name.
@@ -65,6 +67,7 @@ impl<'o> Pod<'o> {
             pulls: Vec::with_capacity(count),
             entries: Vec::new(),
             is_repaired: false,
+            requested: 0,
         };
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
@@ -79,6 +82,7 @@ impl<'o> Pod<'o> {
                 }
             }
         }
+        pod.requested = pod.pulls.len();
         Ok(pod)
     }
 
@@ -146,8 +150,7 @@ impl<'o> Pod<'o> {
 
     /// The checks that a rule has added: entries of one list, one after another.
     pub fn added(&self) -> &[Pull<'o>] {
-        let requested = self.pulls.partition_point(|pull| pull.added.is_none());
-        self.pulls.get(requested..).unwrap_or_default()
+        self.pulls.get(self.requested..).unwrap_or_default()
     }
 }
 

@@ -5,8 +5,6 @@ mod failed;
 mod images;
 mod pin;
 
-use std::collections::BTreeMap;
-
 use self::failed::use_failure;
 use self::images::images;
 pub use self::pin::restore;
@@ -25,7 +23,7 @@ pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>>
     if lookup.pins() && pod.request.operation.is_before_start() {
         lower_policies(pod);
     }
-    let mut failed = BTreeMap::new();
+    let mut failed = Vec::new();
     let mut session = Session::new(client);
     for image in images(pod) {
         match session.digest(image.reference) {
@@ -34,10 +32,11 @@ pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>>
             }
             Ok(_) => {}
             Err(failure) => {
-                let entry = use_failure(pod, &image, failure);
-                failed.insert(image.reference.lookup_name(), entry);
+                let name = image.reference.lookup_name();
+                failed.push((name, use_failure(pod, &image, failure)));
             }
         }
     }
-    failed.into_values().collect()
+    failed.sort_by(|one, other| one.0.cmp(&other.0));
+    failed.into_iter().map(|(_, entry)| entry).collect()
 }
