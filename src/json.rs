@@ -6,44 +6,23 @@ use serde_json::Value;
 /// A value that is not as it has to be. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
-pub struct InvalidField<'v> {
-    /// The value. If a member is missing, the object.
-    value: &'v Value,
-    problem: Problem,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Problem {
+pub enum InvalidField<'v> {
     /// The value must be this, e.g. `a list`.
-    MustBe(&'static str),
-    /// This member is missing.
-    Missing(&'static str),
+    MustBe(&'v Value, &'static str),
+    /// This member of the object is missing.
+    Missing(&'v Value, &'static str),
 }
 
-impl<'v> InvalidField<'v> {
-    /// A member that is missing.
-    pub const fn missing(object: &'v Value, key: &'static str) -> Self {
-        let problem = Problem::Missing(key);
-        Self {
-            value: object,
-            problem,
-        }
-    }
-
-    /// A value that must be something else, e.g. `a list`.
-    const fn must_be(value: &'v Value, expected: &'static str) -> Self {
-        let problem = Problem::MustBe(expected);
-        Self { value, problem }
-    }
-
+impl InvalidField<'_> {
     /// The sentence about the wrong value, with its path from `root` on. A value is found by where
     /// it lies in the tree.
     pub fn sentence(&self, root: &Value) -> String {
         let mut path = "object".to_owned();
-        add_path(root, self.value, &mut path);
-        let sentence = match self.problem {
-            Problem::MustBe(expected) => format!("{path} must be {expected}"),
-            Problem::Missing(key) => format!("{path}.{key} is missing"),
+        let (Self::MustBe(value, _) | Self::Missing(value, _)) = self;
+        add_path(root, value, &mut path);
+        let sentence = match self {
+            Self::MustBe(_, expected) => format!("{path} must be {expected}"),
+            Self::Missing(_, key) => format!("{path}.{key} is missing"),
         };
         sentence.trim_start_matches("object.").to_owned()
     }
@@ -79,7 +58,7 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
-        .ok_or(InvalidField::must_be(object, "an object"))?;
+        .ok_or(InvalidField::MustBe(object, "an object"))?;
     Ok(members.get(key).filter(|value| !value.is_null()))
 }
 
@@ -88,7 +67,7 @@ pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Inv
 /// # Errors
 /// `object` is no object, or the member is missing or `null`.
 pub fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, InvalidField<'v>> {
-    member(object, key)?.ok_or(InvalidField::missing(object, key))
+    member(object, key)?.ok_or(InvalidField::Missing(object, key))
 }
 
 /// A member, as a function reads it. None if it is missing or `null`.
@@ -101,12 +80,8 @@ pub fn typed<'v, T>(
     expected: &'static str,
     read: impl Fn(&'v Value) -> Option<T>,
 ) -> Result<Option<T>, InvalidField<'v>> {
-    let Some(value) = member(object, key)? else {
-        return Ok(None);
-    };
-    read(value)
-        .map(Some)
-        .ok_or(InvalidField::must_be(value, expected))
+    let read = |value| read(value).ok_or(InvalidField::MustBe(value, expected));
+    member(object, key)?.map(read).transpose()
 }
 
 /// A member that is a string. None if it is missing or `null`.
@@ -115,14 +90,6 @@ pub fn typed<'v, T>(
 /// `object` is no object, or the member is no string.
 pub fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, InvalidField<'v>> {
     typed(object, key, "a string", Value::as_str)
-}
-
-/// A member that is a boolean. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is no boolean.
-pub fn boolean<'v>(object: &'v Value, key: &str) -> Result<Option<bool>, InvalidField<'v>> {
-    typed(object, key, "a boolean", Value::as_bool)
 }
 
 /// The elements of a member that is a list. Empty if it is missing or `null`.

@@ -15,7 +15,8 @@
 //!    with each kind of entry.
 //!
 //! [`validate`] puts the steps together. A new rule is a file in `rules/`, and two lines in
-//! `rules.rs`: its `mod`, and its call at its position in `run`.
+//! `rules.rs`: its `mod`, and its call at its position in `run`. A new kind of entry is a variant of
+//! `What`, and says in `pod/entry.rs`, `answer/verdict.rs` and `answer/changes.rs` what becomes of it.
 //! A module imports only modules that come before it in this order: `json`, `sanitize`, `image`,
 //! `settings`, `request`, `lookup`, `pod`, `rules`, `answer`, `validate`.
 //!

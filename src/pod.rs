@@ -50,12 +50,13 @@ impl<'o> Pod<'o> {
         metadata: Metadata<'o>,
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
-        let object = request.pod()?;
+        let object = request.kind.pod(request.object)?;
         let metadata = match request.operation {
             Operation::Template => Metadata::read(object)?,
             _ => metadata,
         };
-        let spec = Spec::read(json::required(object, "spec")?)?;
+        let object = json::required(object, "spec")?;
+        let spec = Spec::read(object)?;
         let count = spec.count(List::InitContainers);
         let count = count.saturating_add(spec.count(List::Containers));
         let mut pod = Self {
@@ -71,7 +72,7 @@ impl<'o> Pod<'o> {
         let mut mounts = Mounts::new();
         let stored = stored_images(request);
         for list in List::iter() {
-            for (index, value) in spec.entries(list)?.iter().enumerate() {
+            for (index, value) in json::list(object, list.name())?.iter().enumerate() {
                 if let Some(source) = list.source(value)? {
                     let mut pull = Pull::read(list, index, value, source, settings)?;
                     pod.place(&mut pull, &mut mounts)?;

@@ -68,20 +68,14 @@ impl<'r> Request<'r> {
             }
     }
 
-    /// The Pod, or the pod template.
-    ///
-    /// # Errors
-    /// A value on the path to the pod template is missing or is no object.
-    pub fn pod(&self) -> Result<&'r Value, InvalidField<'r>> {
-        self.kind.pod(self.object)
-    }
-
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
     /// annotation of a mirror Pod, so the user must also be a kubelet. If the request names no
     /// user, as in an audit, the Pod's controller must be a `Node`.
     fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
         let is_of_node = self.user.username.is_empty() && metadata.controller == Some(NODE_KIND);
-        metadata.is_mirror() && (self.user.groups.contains(NODES_GROUP) || is_of_node)
+        let has_annotation = |map: &Map<String, Value>| map.contains_key(MIRROR_ANNOTATION);
+        metadata.annotations.is_some_and(has_annotation)
+            && (self.user.groups.contains(NODES_GROUP) || is_of_node)
     }
 
     /// Whether the stored object has the same pod template.
@@ -133,7 +127,10 @@ impl Kind {
     }
 
     /// The pod template of an object, or the object itself if it is a Pod.
-    fn pod(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
+    ///
+    /// # Errors
+    /// A value on the path to the pod template is missing or is no object.
+    pub fn pod(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
         let Some((path, _)) = self.spec_path().rsplit_once('.') else {
             return Ok(object);
         };
@@ -195,7 +192,7 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'o> {
-    annotations: Option<&'o Map<String, Value>>,
+    pub annotations: Option<&'o Map<String, Value>>,
     /// The kind of the object's controller. None if the object has no controller.
     controller: Option<&'o str>,
     is_deleting: bool,
@@ -213,7 +210,8 @@ impl<'o> Metadata<'o> {
         let mut controller = None;
         for owner in json::list(metadata, "ownerReferences")? {
             let kind = json::string(owner, "kind")?.unwrap_or_default();
-            if json::boolean(owner, "controller")? == Some(true) {
+            let is_controller = json::typed(owner, "controller", "a boolean", Value::as_bool)?;
+            if is_controller == Some(true) {
                 controller.get_or_insert(kind);
             }
         }
@@ -224,22 +222,9 @@ impl<'o> Metadata<'o> {
         })
     }
 
-    pub fn annotations(&self) -> impl Iterator<Item = (&'o str, &'o Value)> {
-        self.annotations
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (&**key, value))
-    }
-
     /// An annotation. None if it is missing or no string.
     pub fn annotation(&self, key: &str) -> Option<&'o str> {
         self.annotations?.get(key)?.as_str()
-    }
-
-    /// Whether the object has the annotation of a mirror Pod.
-    fn is_mirror(&self) -> bool {
-        self.annotations
-            .is_some_and(|annotations| annotations.contains_key(MIRROR_ANNOTATION))
     }
 
     /// Whether an annotation gives a container an `AppArmor` profile.

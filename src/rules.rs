@@ -1,6 +1,6 @@
 //! The rules: in their order, and at which requests each of them runs.
 //!
-//! Each rule has its own file, with its id, its condition and its sentences. A rule works on the
+//! Each rule has its own file or folder, with its id, its condition and its sentences. A rule works on the
 //! [`Pod`] that the rules before it have changed. No rule calls another rule.
 
 mod disallowed_policy;

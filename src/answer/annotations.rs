@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::changes::Change;
+use super::changes::{Change, Edit};
 use super::sentences::unrepaired;
 use crate::pod::{Entry, Pod, What};
-use crate::request::Metadata;
 use crate::sanitize::sanitize;
 
 /// The audit annotations. None has no entries.
@@ -33,12 +32,12 @@ pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<Strin
         json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
     });
     let lists = [
-        ("findings", joined(findings, Earlier::default, LIST_MAX)),
+        ("findings", joined(findings, None, LIST_MAX)),
         (
             "changes",
-            joined(changes.iter().map(to_json), Earlier::default, LIST_MAX),
+            joined(changes.iter().map(to_json), None, LIST_MAX),
         ),
-        ("lookups", joined(lookups, Earlier::default, LIST_MAX)),
+        ("lookups", joined(lookups, None, LIST_MAX)),
     ];
     let lists = lists.into_iter();
     lists
@@ -89,29 +88,30 @@ const WARNINGS_ANNOTATION: &str = "consistent-pull-policy/warnings";
 /// Source: `TotalAnnotationSizeLimitB` in `apimachinery/pkg/api/validation/objectmeta.go`.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
 
-/// The annotations to write. None that would not change, and none for which the
+/// The edits that write the annotations. None that would not change, and none for which the
 /// others leave no room.
-pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<(&'static str, String)> {
+pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<Edit> {
     let metadata = &pod.metadata;
     let mut warnings = pod
         .entries
         .iter()
         .filter_map(|entry| unrepaired(pod, entry));
-    let sizes = metadata
-        .annotations()
-        .map(|(key, value)| size(key, value.as_str()));
+    let sizes = metadata.annotations.into_iter().flatten();
+    let sizes = sizes.map(|(key, value)| size(key, value.as_str()));
     let mut free = ANNOTATIONS_MAX.saturating_sub(sizes.fold(0, usize::saturating_add));
     let mut written = Vec::new();
     for key in [CHANGES_ANNOTATION, WARNINGS_ANNOTATION] {
-        let room = free.saturating_add(size(key, metadata.annotation(key)));
+        let earlier = metadata.annotation(key);
+        let room = free.saturating_add(size(key, earlier));
         let max = room.saturating_sub(key.len()).min(LIST_MAX);
         let list = match key {
-            CHANGES_ANNOTATION => record(changes, metadata, max),
-            _ => with_earlier(&mut warnings, metadata, max),
+            CHANGES_ANNOTATION => joined(changes.iter().map(to_json), earlier, max),
+            _ => with_earlier(&mut warnings, earlier, max),
         };
         if let Some(list) = list {
             free = room.saturating_sub(size(key, Some(&list)));
-            written.push((key, list));
+            let path = ["metadata.annotations.", key].concat();
+            written.push((path, None, list.into()));
         }
     }
     written
@@ -120,14 +120,6 @@ pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<(&'static s
 /// The size of an annotation, in bytes. 0 if it is missing.
 fn size(key: &str, value: Option<&str>) -> usize {
     value.map_or(0, |value| key.len().saturating_add(value.len()))
-}
-
-/// The record of these changes. None without changes or without room. The entries of an
-/// earlier record come last, so that a forged record can't take the room of the new entries.
-fn record(changes: &[Change<'_>], metadata: &Metadata<'_>, max: usize) -> Option<String> {
-    let earlier = metadata.annotation(CHANGES_ANNOTATION);
-    let earlier = || earlier.and_then(earlier_record).unwrap_or_default();
-    joined(changes.iter().map(to_json), earlier, max)
 }
 
 /// The entries of an earlier record, and how many changes did not fit into it.
@@ -150,10 +142,9 @@ fn earlier_record(record: &str) -> Option<Earlier> {
 /// is added.
 fn with_earlier(
     warnings: &mut dyn Iterator<Item = String>,
-    metadata: &Metadata<'_>,
+    earlier: Option<&str>,
     max: usize,
 ) -> Option<String> {
-    let earlier = metadata.annotation(WARNINGS_ANNOTATION);
     let earlier = earlier.and_then(|list| serde_json::from_str(list).ok());
     let mut all: Vec<String> = earlier.unwrap_or_default();
     let count = all.len();
@@ -183,18 +174,19 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// These entries, and those of an earlier list, as a list of at most `max` bytes. Its last entry
-/// counts what doesn't fit. None without new entries, or if not even the last entry fits.
+/// These entries, and those of an earlier record, as a list of at most `max` bytes. Its last entry
+/// counts what doesn't fit. None without new entries, or if not even the last entry fits. The earlier
+/// entries come last, so that a forged record can't take the room of the new ones.
 fn joined(
     entries: impl ExactSizeIterator<Item = String>,
-    earlier: impl FnOnce() -> Earlier,
+    earlier: Option<&str>,
     max: usize,
 ) -> Option<String> {
     let count = entries.len();
     if count == 0 {
         return None;
     }
-    let (earlier, more) = earlier();
+    let (earlier, more) = earlier.and_then(earlier_record).unwrap_or_default();
     let mut list = String::from("[");
     let count = u64::try_from(count.saturating_add(earlier.len())).unwrap_or(u64::MAX);
     let mut left_out = count.saturating_add(more);

@@ -42,23 +42,18 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
         _ => entry.pull,
     };
     let pull = pod.pulls.get(position)?;
-    let list = pull.list;
-    let (key, from, to) = match entry.what {
+    let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
+    let (path, from, to) = match entry.what {
         What::Image | What::Policy => {
             let (key, from, to) = entry.field(pull);
-            (Some(key), from, to.into())
+            (pull.field_path(spec, index, key), from, to.into())
         }
-        What::Check(_) => (None, None, pull.summary()),
+        What::Check(_) => (pull.path(spec, index, ""), None, pull.summary()),
         _ => return None,
     };
-    let (spec, index) = (pod.request.kind.spec_path(), returned_index(pod, pull));
-    let is_policy = entry.what == What::Policy;
     Some(Change {
-        position: (list, index, is_policy),
-        path: match key {
-            Some(key) => pull.field_path(spec, index, key),
-            None => pull.path(spec, index, ""),
-        },
+        position: (pull.list, index, entry.what == What::Policy),
+        path,
         container: &pull.name,
         from,
         to,
@@ -80,18 +75,11 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
 
 /// The edits of the object that these changes and annotations make. Those that insert checks come
 /// first, because the paths of the others are those of the returned object.
-pub fn edits(
-    pod: &Pod<'_>,
-    changes: Vec<Change<'_>>,
-    annotations: Vec<(&'static str, String)>,
-) -> Vec<Edit> {
+pub fn edits(pod: &Pod<'_>, changes: Vec<Change<'_>>, annotations: Vec<Edit>) -> Vec<Edit> {
     let mut edits = insertions(pod);
     let changes = changes.into_iter().filter(|change| change.to.is_string());
     edits.extend(changes.map(|change| (change.path, None, change.to)));
-    edits.extend(annotations.into_iter().map(|(key, annotation)| {
-        let path = ["metadata.annotations.", key].concat();
-        (path, None, annotation.into())
-    }));
+    edits.extend(annotations);
     edits
 }
 

@@ -45,6 +45,7 @@ pub fn comparable(host: &str) -> String {
 
 /// The name and the port of a host. None if it has no port.
 pub fn split_port(host: &str) -> Option<(&str, &str)> {
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     host.rsplit_once(':').filter(|(_, port)| is_port(port))
 }
 
@@ -67,8 +68,4 @@ pub fn is_host(text: &str) -> bool {
 fn is_domain_part(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !text.is_empty() && !text.starts_with('-') && !text.ends_with('-') && text.bytes().all(is_word)
-}
-
-fn is_port(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

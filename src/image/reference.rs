@@ -31,8 +31,6 @@ pub const LATEST: &str = "latest";
 pub struct Reference<'a> {
     text: &'a str,
     registry: &'a str,
-    /// Whether `path` lacks Docker Hub's namespace `library/`.
-    is_official: bool,
     path: &'a str,
     /// The tag, if one is written.
     pub tag: Option<&'a str>,
@@ -102,7 +100,6 @@ impl<'a> Reference<'a> {
         let image = Self {
             text,
             registry,
-            is_official: registry == DOCKER_HUB && !path.contains('/'),
             path,
             tag,
             digest,
@@ -178,8 +175,13 @@ impl<'a> Reference<'a> {
         [&self.registry(), "/", self.namespace(), self.path].concat()
     }
 
+    /// The namespace that `path` lacks: an official image of Docker Hub has none written.
     fn namespace(&self) -> &'static str {
-        if self.is_official { "library/" } else { "" }
+        if self.registry == DOCKER_HUB && !self.path.contains('/') {
+            "library/"
+        } else {
+            ""
+        }
     }
 
     /// The names that patterns match: the normalised repository, without and with the tag that a

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::image::Reference;
 
-/// The classes of failed lookups. A setting says what happens in each of them.
+/// The classes of failed lookups. Three settings say what happens in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Class {

@@ -176,15 +176,14 @@ fn cause_of_words(text: &str) -> Cause {
         _ if words.is_empty() => Cause::NotFound,
         Some("MANIFEST_UNKNOWN" | "NAME_UNKNOWN" | "NOT_FOUND") => Cause::NotFound,
         Some("TOOMANYREQUESTS") => Cause::RateLimited,
-        _ => cause_of_phrases(&without_references(words).to_ascii_lowercase()),
+        _ => {
+            let words = without_references(words).to_ascii_lowercase();
+            let is_in = |phrase: &&str| words.contains(phrase);
+            let mut lists = PHRASES.into_iter();
+            let found = lists.find(|(_, phrases)| phrases.iter().any(is_in));
+            found.map_or(Cause::Unknown, |(cause, _)| cause)
+        }
     }
-}
-
-fn cause_of_phrases(words: &str) -> Cause {
-    let is_in = |phrase: &&str| words.contains(phrase);
-    let mut lists = PHRASES.into_iter();
-    let found = lists.find(|(_, phrases)| phrases.iter().any(is_in));
-    found.map_or(Cause::Unknown, |(cause, _)| cause)
 }
 
 /// The words of a registry without those that have the form of a reference, so that a part of a

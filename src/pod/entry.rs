@@ -36,7 +36,7 @@ pub enum What {
     FixedPolicy(PullPolicy),
     /// The pull's image needs a check, and none was added.
     NoCheck,
-    /// The image is wrong.
+    /// The image is wrong, or nothing else in the Pod has it.
     WrongImage,
     /// A pod template has an image that its registry doesn't have. Pods with it would be created,
     /// unless the settings reject them.
@@ -103,7 +103,7 @@ impl<'o> Entry<'o> {
         }
     }
 
-    /// The sort key of entries in annotations: the position of the pull, then the field.
+    /// The sort key of entries: the position of the pull, then the field.
     pub fn position(&self) -> (usize, u8) {
         let field = match self.what {
             What::WrongImage | What::NotFound | What::Lookup(..) => 0,

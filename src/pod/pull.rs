@@ -79,25 +79,24 @@ impl<'o> Pull<'o> {
         settings: &'o Settings,
     ) -> Result<Self, InvalidField<'o>> {
         let name = json::string(value, "name")?;
-        let name = name.ok_or(InvalidField::missing(value, "name"))?;
+        let name = name.ok_or(InvalidField::Missing(value, "name"))?;
         let ends =
             list == List::InitContainers && json::string(value, "restartPolicy")? != Some("Always");
         let image = json::string(source, list.image_key())?.unwrap_or_default();
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image));
-        let written_policy = pull_policy(source, list.policy_key())?;
-        let server_default = || PullPolicy::server_default(reference.as_ref().ok());
-        Ok(Self {
+        let mut pull = Self {
             name: name.into(),
             value,
             written_image: image,
             reference,
-            written_policy,
-            policy: written_policy.unwrap_or_else(server_default),
+            written_policy: pull_policy(source, list.policy_key())?,
             settings: for_image.unwrap_or_default(),
             ends,
             ..Self::new(list, index)
-        })
+        };
+        pull.policy = pull.policy_before();
+        Ok(pull)
     }
 
     /// A pull without an entry of the request.

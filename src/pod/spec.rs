@@ -16,21 +16,13 @@ impl<'o> Spec<'o> {
     /// # Errors
     /// A value has a wrong shape.
     pub fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
-        json::boolean(value, "hostUsers")?;
+        json::typed(value, "hostUsers", "a boolean", Value::as_bool)?;
         json::string(value, "runtimeClassName")?;
         if let Some(os) = json::member(value, "os")? {
             json::string(os, "name")?;
         }
         json::string(value, "restartPolicy")?;
         Ok(Self(value))
-    }
-
-    /// The entries of a list.
-    ///
-    /// # Errors
-    /// The value is no list.
-    pub fn entries(self, list: List) -> Result<&'o [Value], InvalidField<'o>> {
-        json::list(self.0, list.name())
     }
 
     /// The number of entries of a list.
@@ -54,13 +46,13 @@ impl<'o> Spec<'o> {
 
     /// Whether the Pod asks for Windows: in `spec.os.name` or in its `nodeSelector`.
     pub fn asks_for_windows(self) -> bool {
-        let label = |label: &str| self.0.get("nodeSelector")?.get(label);
-        let names = [
-            self.0.pointer("/os/name"),
-            label("kubernetes.io/os"),
-            label("beta.kubernetes.io/os"),
-        ];
-        names.contains(&Some(&Value::from("windows")))
+        let mut paths = [
+            "/os/name",
+            "/nodeSelector/kubernetes.io~1os",
+            "/nodeSelector/beta.kubernetes.io~1os",
+        ]
+        .into_iter();
+        paths.any(|path| self.0.pointer(path).is_some_and(|os| os == "windows"))
     }
 
     /// The field because of which many of the Pod's nodes can't mount image volumes: a user
@@ -90,7 +82,7 @@ impl<'o> Spec<'o> {
 /// A list of a Pod spec whose entries hold image references. The order is that in which this policy
 /// reads them.
 ///
-/// Only this file knows that the image of a volume is one level deeper than that of a container.
+/// The image of a volume is one level deeper than that of a container.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::EnumIter,
 )]

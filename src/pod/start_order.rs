@@ -1,4 +1,5 @@
-//! What starts after what in a Pod, as a kubelet does it. Other files ask for it here.
+//! What starts after what in a Pod, as a kubelet does it: the moments of its pulls, which the rules
+//! compare.
 //!
 //! Init containers start one after another, native sidecars too. Then all app containers start. A
 //! container pulls its own image and its image volumes when it starts. So a container's moment is

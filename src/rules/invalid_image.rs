@@ -38,7 +38,7 @@ pub fn report(pod: &mut Pod<'_>) {
                 repaired: None,
             }
         };
-        let entry = Entry::new(RULE, pull.position, What::WrongImage, sentence);
-        pod.entries.push(entry);
+        pod.entries
+            .push(Entry::new(RULE, pull.position, What::WrongImage, sentence));
     }
 }

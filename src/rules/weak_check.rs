@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 
-use crate::image::PullPolicy;
 use crate::pod::{Entry, Pod, Sentence, What, strongest_after};
 
 const RULE: &str = "weak-check";
@@ -22,27 +21,24 @@ pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
             continue;
         }
         for (check, (needed, Reverse(strongest))) in strongest_after(&checks, &others) {
-            raise_to(pod, check, needed, strongest);
+            let strongest = match (pod.pulls.get(check), pod.pulls.get(strongest)) {
+                (Some(check), Some(strongest)) if check.policy < needed => {
+                    strongest.label().into_owned()
+                }
+                _ => continue,
+            };
+            if let Some(pull) = pod.pulls.get_mut(check) {
+                pull.policy = needed;
+            }
+            pod.entries
+                .push(Entry::new(RULE, check, What::Policy, move |pull, image| {
+                    let pulls = pull.pulls(image);
+                    Sentence {
+                        problem: format!("{pulls} but {strongest} pulls it with {needed}"),
+                        help: pull.advice(),
+                        repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
+                    }
+                }));
         }
     }
-}
-
-/// Raises a check that is weaker than the strongest pull after it.
-fn raise_to(pod: &mut Pod<'_>, check: usize, needed: PullPolicy, strongest: usize) {
-    let strongest = match (pod.pulls.get(check), pod.pulls.get(strongest)) {
-        (Some(check), Some(strongest)) if check.policy < needed => strongest.label().into_owned(),
-        _ => return,
-    };
-    if let Some(pull) = pod.pulls.get_mut(check) {
-        pull.policy = needed;
-    }
-    let entry = Entry::new(RULE, check, What::Policy, move |pull, image| {
-        let pulls = pull.pulls(image);
-        Sentence {
-            problem: format!("{pulls} but {strongest} pulls it with {needed}"),
-            help: pull.advice(),
-            repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
-        }
-    });
-    pod.entries.push(entry);
 }

@@ -191,11 +191,9 @@ fn from_template(
 /// The names of the Pod's volumes. The controller of a `StatefulSet` makes a volume of each claim
 /// template.
 fn volumes<'o>(pod: &Pod<'o>) -> Vec<&'o str> {
-    let spec = pod.request.object.get("spec");
-    let claims = spec.map_or(&[][..], |spec| lenient_list(spec, "volumeClaimTemplates"));
-    let of_claims = claims
-        .iter()
-        .filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
+    let claims = pod.request.object.pointer("/spec/volumeClaimTemplates");
+    let claims = claims.and_then(Value::as_array).into_iter().flatten();
+    let of_claims = claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str());
     pod.spec.volume_names().chain(of_claims).collect()
 }
 

@@ -17,22 +17,17 @@ pub struct Uncovered {
 /// The images that are not covered. `images` has the positions of the pulls with each image.
 pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
     let needs = Needs::of(pod);
-    let mut uncovered = Vec::new();
-    for (image, pulls) in images.iter().enumerate() {
-        let strongest = pod
-            .at(pulls)
-            .filter(|pull| pull.moment.is_some())
-            .map(|pull| pull.policy)
-            .max();
-        if let (Some(pull), Some(policy)) = (needs.first_uncovered(pulls), strongest) {
-            uncovered.push(Uncovered {
-                image,
-                pull,
-                policy,
-            });
-        }
-    }
-    uncovered
+    let uncovered = images.iter().enumerate().filter_map(|(image, pulls)| {
+        let pull = needs.first_uncovered(pulls)?;
+        let pulled = pod.at(pulls).filter(|pull| pull.moment.is_some());
+        let policy = pulled.map(|pull| pull.policy).max()?;
+        Some(Uncovered {
+            image,
+            pull,
+            policy,
+        })
+    });
+    uncovered.collect()
 }
 
 /// What decides whether the images of a Pod are covered.
@@ -103,18 +98,18 @@ impl<'p, 'o> Needs<'p, 'o> {
             // The controller's own checks come after the init container that brings their program.
             return pull.moment < Some(self.first_needing);
         }
-        (pull.is_check || (is_init && pull.policy >= strongest)) && self.gates(pull, self.work)
+        (pull.is_check || (is_init && pull.policy >= strongest)) && self.gates(pull)
     }
 
-    /// Whether the work that begins at a moment starts after this init container or image volume.
-    /// An init container's own pull also gates the work that begins with it.
-    fn gates(&self, pull: &Pull<'_>, work: Moment) -> bool {
+    /// Whether the Pod's work starts after this init container or image volume. An init container's
+    /// own pull also gates the work that begins with it.
+    fn gates(&self, pull: &Pull<'_>) -> bool {
         match pull.moment {
             Some(Moment::APPS) => {
                 let apps = self.pod.at(&pull.mounted_by).filter(|pull| pull.is_app());
-                work == Moment::APPS && apps.count() == self.apps
+                self.work == Moment::APPS && apps.count() == self.apps
             }
-            moment => moment.is_some_and(|moment| moment <= work),
+            moment => moment.is_some_and(|moment| moment <= self.work),
         }
     }
 
@@ -122,7 +117,7 @@ impl<'p, 'o> Needs<'p, 'o> {
     /// any work before. Native sidecars don't count.
     fn blocks_everything(&self, pull: &Pull<'_>) -> bool {
         let is_on_all = match pull.list {
-            List::Volumes => self.gates(pull, Moment::APPS),
+            List::Volumes => self.gates(pull),
             _ => self.apps == 1,
         };
         self.first_init.is_none() && is_on_all

@@ -18,8 +18,8 @@ pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
             continue;
         };
         pull.new_image = Some([&*pull.same_image(), "@", digest].concat());
-        let entry = Entry::new(RULE, *index, What::Image, by_tag);
-        pod.entries.push(entry);
+        pod.entries
+            .push(Entry::new(RULE, *index, What::Image, by_tag));
         if may_set && pull.lower() {
             pod.entries.push(Entry::silent(RULE, *index, What::Policy));
         }
@@ -42,8 +42,12 @@ pub fn lower_policies(pod: &mut Pod<'_>) {
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         let has_digest = pull.written_image.contains('@');
         if has_digest && pull.settings.is_looked_up && pull.lower() {
-            let entry = Entry::new(RULE, pull.position, What::Policy, has_digest_already);
-            pod.entries.push(entry);
+            pod.entries.push(Entry::new(
+                RULE,
+                pull.position,
+                What::Policy,
+                has_digest_already,
+            ));
         }
     }
 }
@@ -75,8 +79,8 @@ pub fn restore(pod: &mut Pod<'_>) {
         {
             pull.new_image = Some(stored.to_owned());
             pull.is_new = false;
-            let entry = Entry::new(RULE, pull.position, What::Image, lost_digest);
-            pod.entries.push(entry);
+            pod.entries
+                .push(Entry::new(RULE, pull.position, What::Image, lost_digest));
         }
     }
 }
