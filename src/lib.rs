@@ -84,11 +84,12 @@ use wapc_guest::{CallResult, register_function};
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code)]
 #[global_allocator]
-// SAFETY: the module has one thread.
 static ALLOCATOR: AssumeSingleThreaded<LeakingAllocator> =
+    // SAFETY: the module has one thread.
     unsafe { AssumeSingleThreaded::new(LeakingAllocator::new()) };
 
-/// waPC calls this once, when the module is instantiated. Only this export needs unsafe code.
+/// waPC calls this once, when the module is instantiated. Only this export and the
+/// allocator need unsafe code.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {

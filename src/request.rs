@@ -190,8 +190,10 @@ const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 /// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
+/// What this policy reads of an object's metadata.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'o> {
+    /// The annotations. None if the object has none.
     pub annotations: Option<&'o Map<String, Value>>,
     /// The kind of the object's controller. None if the object has no controller.
     controller: Option<&'o str>,

@@ -88,7 +88,7 @@ fn main() -> Result<ExitCode> {
         println!("{line}, at most {:+} %", limits.growth_percent);
         excesses.extend((percent > limits.growth_percent).then_some(line));
     }
-    // Each part of a request is in hundreds of pairs, so a sample of them notices most products.
+    // Each part of a request is in many pairs, so a sample notices most products of two lists.
     let every = env::var("EVERY").unwrap_or_else(|_| "1".to_owned());
     let every: NonZero<usize> = every.parse().context("EVERY is no positive number")?;
     let (requests, expensive) = hostile.measure(&module, &limits, every.get())?;

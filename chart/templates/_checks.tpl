@@ -115,10 +115,10 @@ settings.imageChecks.template.command is required: without it, a check would run
   {{- end }}
   {{- $paths := list "" }}
   {{- range (default dict $imageChecks.template).volumeMounts }}
-    {{- if has (default "" .mountPath) $paths }}
-settings.imageChecks.template.volumeMounts needs a mountPath in each entry, and none twice
-    {{- end }}
     {{- $paths = append $paths .mountPath }}
+  {{- end }}
+  {{- if ne (len $paths) (len (uniq $paths)) }}
+settings.imageChecks.template.volumeMounts needs a mountPath in each entry, and none twice
   {{- end }}
   {{- if and (include "consistent-pull-policy.looksUp" (dict "settings" .)) (not (without ($lookups.images | default list) "")) }}
 settings.registry.images is required for lookups: name your registries, e.g. registry.example.com/*

@@ -36,8 +36,8 @@ struct Start<'r> {
     lowered: Vec<usize>,
     /// Whether the images of the Pod have to be covered.
     is_covered: bool,
-    /// Whether the Pod has to start as it would have started. A check template that mounts an image
-    /// volume of the Pod lets it be pulled earlier.
+    /// Whether the Pod has to start as it would have started. A check template can mount an image
+    /// volume that nothing mounted before: then the Pod waits for one image more.
     is_as_before: bool,
 }
 
@@ -79,11 +79,14 @@ impl<'r> Start<'r> {
         });
         let kept: Vec<(usize, usize)> = kept.collect();
         let places = 0..new.places.len();
-        let is_image_mounted = places.clone().any(|added| {
-            let mut volumes = kept.iter().map(|(_, volume)| &new.places[*volume]);
-            kept.iter().all(|(_, place)| *place != added)
-                && volumes.any(|volume| new.places[added].mounts_volume(volume))
-        });
+        let is_kept = |place| kept.iter().any(|(_, kept)| *kept == place);
+        let is_mounted = |volume: &Place, by_kept: bool| {
+            let mut mounting = places.clone().filter(|place| is_kept(*place) == by_kept);
+            mounting.any(|place| new.places[place].mounts_volume(volume))
+        };
+        let mut volumes = kept.iter().map(|(_, place)| &new.places[*place]);
+        let is_new_wait =
+            volumes.any(|volume| is_mounted(volume, false) && !is_mounted(volume, true));
         Self {
             old,
             before: kubelet::of(old, images),
@@ -100,7 +103,7 @@ impl<'r> Start<'r> {
             is_covered: settings.on_missing() == "Add"
                 && new.may_lack_checks()
                 && !repaired.lacks_a_check(),
-            is_as_before: !is_set("images") && !is_set("registry") && !is_image_mounted,
+            is_as_before: !is_set("images") && !is_set("registry") && !is_new_wait,
             after,
         }
     }
