@@ -9,6 +9,7 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smart_default::SmartDefault;
 
 pub use self::image_checks::{
     FORBIDDEN_IN_TEMPLATE, Form, ImageChecks, NamePattern, OnMissing, Prefix,
@@ -24,7 +25,7 @@ const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever 
     images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, SmartDefault)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
@@ -36,6 +37,7 @@ pub struct Settings {
     /// pulled with `Always` before. This takes effect in mode `Fix`, in Pods that have or get image
     /// checks. `false` is right on clusters that enforce `Always`, e.g. with the plugin
     /// `AlwaysPullImages`.
+    #[default = true]
     pub pull_once: bool,
     /// The pull policies that are required or forbidden for some images, and which images are exempt.
     pub images: Images,
@@ -71,19 +73,6 @@ pub enum PodTemplates {
     Warn,
     /// A finding for which the Pods would be rejected rejects the pod template too.
     Reject,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            image_checks: ImageChecks::default(),
-            pull_once: true,
-            images: Images::default(),
-            registry: Registry::default(),
-            pod_templates: PodTemplates::default(),
-        }
-    }
 }
 
 impl Settings {

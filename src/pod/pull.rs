@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
+use smart_default::SmartDefault;
 
 use super::spec::List;
 use crate::image::{Invalid, PullPolicy, Reference};
@@ -26,14 +27,16 @@ impl Moment {
 }
 
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
-#[derive(Clone)]
+#[derive(Clone, SmartDefault)]
 pub struct Pull<'o> {
     /// The position in the Pod.
     pub position: usize,
+    #[default(List::Containers)]
     pub list: List,
     /// The index in the list: that of the request, or of an added check in the returned object.
     pub index: usize,
     /// The entry of the request.
+    #[default(&Value::Null)]
     pub value: &'o Value,
     /// Of a check that a rule has added: the fields that all of these have.
     pub added: Option<Rc<Map<String, Value>>>,
@@ -41,12 +44,14 @@ pub struct Pull<'o> {
     /// The image that came in.
     pub written_image: &'o str,
     /// This image, parsed.
+    #[default(Err(Invalid::EMPTY))]
     pub reference: Result<Reference<'o>, Invalid>,
     /// The image that a rule has written in its place.
     pub new_image: Option<String>,
     /// The pull policy that came in. None if none was set.
     pub written_policy: Option<PullPolicy>,
     /// The pull policy now.
+    #[default(PullPolicy::IfNotPresent)]
     pub policy: PullPolicy,
     /// What the settings say about the image that came in.
     pub settings: ForImage<'o>,
@@ -62,6 +67,7 @@ pub struct Pull<'o> {
     /// At UPDATE, the image of this container in the stored object.
     pub stored_image: Option<&'o str>,
     /// Whether the request adds it or changes its image. At CREATE, every pull is new.
+    #[default = true]
     pub is_new: bool,
 }
 
@@ -86,6 +92,8 @@ impl<'o> Pull<'o> {
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image));
         let mut pull = Self {
+            list,
+            index,
             name: name.into(),
             value,
             written_image: image,
@@ -93,34 +101,10 @@ impl<'o> Pull<'o> {
             written_policy: pull_policy(source, list.policy_key())?,
             settings: for_image.unwrap_or_default(),
             ends,
-            ..Self::new(list, index)
+            ..Self::default()
         };
         pull.policy = pull.policy_before();
         Ok(pull)
-    }
-
-    /// A pull without an entry of the request.
-    pub fn new(list: List, index: usize) -> Self {
-        Self {
-            position: 0,
-            list,
-            index,
-            value: &Value::Null,
-            added: None,
-            name: Cow::default(),
-            written_image: "",
-            reference: Err(Invalid::EMPTY),
-            new_image: None,
-            written_policy: None,
-            policy: PullPolicy::IfNotPresent,
-            settings: ForImage::default(),
-            ends: false,
-            is_check: false,
-            moment: None,
-            mounted_by: Vec::new(),
-            stored_image: None,
-            is_new: true,
-        }
     }
 
     /// The name, the image and the pull policy of a check that a rule has added, as its entry has

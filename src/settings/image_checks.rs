@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Container;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
+use smart_default::SmartDefault;
 use wildmatch::WildMatch;
 
 use super::value;
@@ -16,13 +17,14 @@ use crate::json::{self, InvalidMember};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, SmartDefault)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageChecks {
     /// An init container or image volume is an image check only if its name starts with one of
     /// these prefixes. The names of added checks start with the first prefix.
     #[serde(deserialize_with = "prefixes")]
+    #[default(["imagecheck-", "imagepullcheck-"].map(|prefix| Prefix(prefix.into())).into())]
     pub name_prefixes: Vec<Prefix>,
     /// What happens to an image that needs a check and has none, in a Pod that has image checks.
     pub on_missing: OnMissing,
@@ -48,21 +50,6 @@ pub struct ImageChecks {
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
     pub insert_after: Vec<NamePattern>,
-}
-
-impl Default for ImageChecks {
-    fn default() -> Self {
-        Self {
-            name_prefixes: ["imagecheck-", "imagepullcheck-"]
-                .map(|prefix| Prefix(prefix.into()))
-                .into(),
-            on_missing: OnMissing::default(),
-            pods_without_checks: false,
-            form: Form::default(),
-            template: None,
-            insert_after: Vec::new(),
-        }
-    }
 }
 
 impl ImageChecks {

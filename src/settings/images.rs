@@ -3,6 +3,7 @@
 use std::cell::LazyCell;
 
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 
 use super::{Settings, value};
 use crate::image::{Pattern, Reference};
@@ -27,7 +28,7 @@ pub struct Images {
 }
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, SmartDefault)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
@@ -43,27 +44,17 @@ pub struct Registry {
     #[serde(deserialize_with = "value::strings")]
     pub skip_images: Vec<Pattern>,
     /// What happens if the tag, the digest or the repository does not exist.
+    #[default(Action::Reject)]
     pub on_not_found: Action,
     /// What happens if the registry answers 401 or 403, if it refuses in any other words, or if the
     /// host doesn't grant lookups. The credentials of policy-server are not those of the Pod.
+    #[default(Action::Allow)]
     pub on_denied: Action,
     /// What happens if nobody answers, or not now: no connection, DNS, TLS, a time-out, 408, 429 or
     /// 5xx. Also for an image whose name can't be asked for, and for an image beyond the 20th lookup
     /// of a request.
+    #[default(Action::Allow)]
     pub on_unavailable: Action,
-}
-
-impl Default for Registry {
-    fn default() -> Self {
-        Self {
-            lookup: Lookup::Off,
-            images: Vec::new(),
-            skip_images: Vec::new(),
-            on_not_found: Action::Reject,
-            on_denied: Action::Allow,
-            on_unavailable: Action::Allow,
-        }
-    }
 }
 
 /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.

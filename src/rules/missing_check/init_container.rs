@@ -22,9 +22,11 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
     };
     fields.remove("name");
     Ok(Pull {
+        list: List::InitContainers,
+        index,
         added: Some(fields.into()),
         moment: Some(Moment::after(index)),
-        ..Pull::new(List::InitContainers, index)
+        ..Pull::default()
     })
 }
 

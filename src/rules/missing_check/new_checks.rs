@@ -94,10 +94,12 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err("none is added, because every container is exempt".to_owned());
     };
     Ok(Pull {
+        list: List::Volumes,
+        index: pod.spec.count(List::Volumes),
         added: Some(Rc::default()),
         moment: first.moment,
         mounted_by: mounting.iter().map(|pull| pull.position).collect(),
-        ..Pull::new(List::Volumes, pod.spec.count(List::Volumes))
+        ..Pull::default()
     })
 }
 
