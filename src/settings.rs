@@ -7,6 +7,7 @@ mod image_checks;
 mod images;
 mod value;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smart_default::SmartDefault;
@@ -25,8 +26,7 @@ const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever 
     images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Debug, Deserialize, Serialize, SmartDefault)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// What this policy does about a finding, i.e. about one thing that is wrong.
@@ -49,8 +49,7 @@ pub struct Settings {
 }
 
 /// What this policy does about a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Mode {
     /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as
     /// mutating.
@@ -63,8 +62,7 @@ pub enum Mode {
 }
 
 /// What happens if the Pods of a pod template would be rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum PodTemplates {
     /// Nothing: pod templates are not examined.
     Off,

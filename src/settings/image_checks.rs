@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Container;
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -17,8 +18,7 @@ use crate::json::{self, InvalidMember};
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Debug, Deserialize, Serialize, SmartDefault)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageChecks {
     /// An init container or image volume is an image check only if its name starts with one of
@@ -42,10 +42,7 @@ pub struct ImageChecks {
     // Boxed, because the type has more than 1,000 bytes: settings without a template would touch
     // four more pages of memory.
     #[serde(deserialize_with = "template")]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Option<serde_json::Map<String, Value>>")
-    )]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub template: Option<Box<Container>>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
@@ -78,9 +75,8 @@ fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Erro
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins
 /// with no `-`.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$")))]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$"))]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
 
@@ -101,9 +97,8 @@ impl TryFrom<String> for Prefix {
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
 /// one character.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$"))]
 #[serde(try_from = "String")]
 pub struct NamePattern(String);
 
@@ -134,8 +129,7 @@ const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// What happens to an image that needs a check and has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum OnMissing {
     /// Nothing.
     Off,
@@ -151,8 +145,7 @@ pub enum OnMissing {
 }
 
 /// What an added check is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Form {
     /// An init container: a copy of the Pod's last check that can be copied, or else made from the
     /// `template`.

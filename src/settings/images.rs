@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
@@ -9,8 +10,7 @@ use super::{Settings, value};
 use crate::image::{Pattern, Reference};
 
 /// The pull policies that are required or forbidden for some images.
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
@@ -28,8 +28,7 @@ pub struct Images {
 }
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Debug, Deserialize, Serialize, SmartDefault)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
     /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
@@ -58,8 +57,7 @@ pub struct Registry {
 }
 
 /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Lookup {
     /// The registry is not asked.
     #[default]
@@ -81,8 +79,7 @@ impl Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Action {
     /// The image is a finding without a repair.
     Reject,
