@@ -99,5 +99,5 @@ pub extern "C" fn wapc_init() {
 }
 
 fn validate(payload: &[u8]) -> CallResult {
-    validate::validate(payload, &mut lookup::Host)
+    validate::validate(payload, &mut lookup::ask_host)
 }

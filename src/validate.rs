@@ -18,7 +18,7 @@ use crate::settings::{PodTemplates, Settings};
 /// # Errors
 /// This function never returns an error: an unreadable request is rejected, and serde can write
 /// every answer.
-pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
+pub fn validate(payload: &[u8], client: &mut Client<'_>) -> CallResult {
     match response(payload, client) {
         Ok(Some(response)) => {
             let answer = serde_json::to_vec(&response)?;
@@ -33,7 +33,7 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 /// The response to a request. None if it is accepted untouched.
 fn response(
     payload: &[u8],
-    client: &mut dyn Client,
+    client: &mut Client<'_>,
 ) -> Result<Option<ValidationResponse>, Rejection> {
     let mut review = request::read(payload).map_err(|message| Rejection::new(message, false))?;
     let settings = Settings::read(&review.settings)
@@ -60,7 +60,7 @@ fn response(
 fn examine(
     request: &Request<'_>,
     settings: &Settings,
-    client: &mut dyn Client,
+    client: &mut Client<'_>,
 ) -> Result<Option<(ValidationResponse, Vec<Edit>)>, Rejection> {
     if request.operation == Operation::Template && settings.pod_templates == PodTemplates::Off {
         return Ok(None);
