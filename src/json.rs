@@ -112,34 +112,24 @@ pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     list(object, key).unwrap_or_default()
 }
 
-/// A field that Kubernetes' type for containers can't hold.
-#[derive(Debug)]
-pub struct InvalidMember {
-    /// The path of the field, e.g. `volumeMounts[0].name`.
-    pub path: String,
-    /// What is wrong. It may show the value.
-    pub problem: String,
-}
-
 /// Reads a container with Kubernetes' own type.
 ///
 /// # Errors
-/// The first field that has another type, or that the type doesn't know.
-pub fn container(fields: &Value) -> Result<Container, InvalidMember> {
+/// The path of the first field that has another type, or that the type doesn't know, e.g.
+/// `volumeMounts[0].name`, and what is wrong. This may show the value.
+pub fn container(fields: &Value) -> Result<Container, (String, String)> {
     let mut unknown = None;
     let mut ignore = |path: serde_ignored::Path<'_>| {
         unknown.get_or_insert_with(|| path_of(&path));
     };
     let source = serde_ignored::Deserializer::new(fields, &mut ignore);
-    let container = serde_path_to_error::deserialize(source).map_err(|error| InvalidMember {
-        path: error.path().to_string().trim_start_matches('.').to_owned(),
-        problem: error.inner().to_string(),
+    let container = serde_path_to_error::deserialize(source).map_err(|error| {
+        let path = error.path().to_string();
+        let path = path.trim_start_matches('.').to_owned();
+        (path, error.inner().to_string())
     })?;
     match unknown {
-        Some(path) => Err(InvalidMember {
-            path,
-            problem: "a container has no such field".to_owned(),
-        }),
+        Some(path) => Err((path, "a container has no such field".to_owned())),
         None => Ok(container),
     }
 }

@@ -110,7 +110,7 @@ fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
     let container = json::container(&Value::Object(fields));
-    container.map(Some).map_err(|invalid| invalid.path)
+    container.map(Some).map_err(|(path, _)| path)
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
