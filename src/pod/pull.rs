@@ -12,18 +12,14 @@ use crate::json::{self, InvalidField};
 use crate::sanitize::sanitize;
 use crate::settings::{ForImage, Settings};
 
-/// A moment of a Pod's start. A later moment is greater.
+/// A moment of a Pod's start: when this number of init containers of the request has started. A
+/// later moment is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(usize);
+pub struct Moment(pub usize);
 
 impl Moment {
     /// All app containers start.
     pub const APPS: Self = Self(usize::MAX);
-
-    /// This number of init containers of the request has started.
-    pub const fn after(init_containers: usize) -> Self {
-        Self(init_containers)
-    }
 }
 
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
@@ -194,8 +190,11 @@ impl<'o> Pull<'o> {
 
     /// The path of the image or of the pull policy, by its key.
     pub fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
-        let field = [".", self.list.source_path(), key].concat();
-        self.path(spec, index, &field)
+        let parent = match self.list {
+            List::Volumes => ".image.",
+            _ => ".",
+        };
+        self.path(spec, index, &[parent, key].concat())
     }
 
     /// The name for a sentence. A name of digits only would be read as a number.

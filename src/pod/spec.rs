@@ -131,14 +131,6 @@ impl List {
             _ => "imagePullPolicy",
         }
     }
-
-    /// The path from an entry to the object that has the image, with a dot behind it.
-    pub const fn source_path(self) -> &'static str {
-        match self {
-            Self::Volumes => "image.",
-            _ => "",
-        }
-    }
 }
 
 /// The folder in which this policy mounts check volumes.

@@ -21,7 +21,7 @@ use crate::image::PullPolicy;
 /// for an ephemeral container, and for a volume that no container mounts.
 pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
     match pull.list {
-        List::InitContainers => Some(Moment::after(pull.index.saturating_add(1))),
+        List::InitContainers => Some(Moment(pull.index.saturating_add(1))),
         List::Containers => Some(Moment::APPS),
         List::EphemeralContainers => None,
         List::Volumes => mounting?.moment,

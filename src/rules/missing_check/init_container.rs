@@ -25,7 +25,7 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         list: List::InitContainers,
         index,
         added: Some(fields.into()),
-        moment: Some(Moment::after(index)),
+        moment: Some(Moment(index)),
         ..Pull::default()
     })
 }
@@ -129,10 +129,7 @@ fn uses_environment(check: &Value) -> bool {
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
-    let Some(program) = lenient_list(check, "command")
-        .first()
-        .and_then(Value::as_str)
-    else {
+    let Some(program) = check.pointer("/command/0").and_then(Value::as_str) else {
         return false;
     };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
@@ -204,24 +201,24 @@ fn volumes<'o>(pod: &Pod<'o>) -> Vec<&'o str> {
 /// # Errors
 /// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), String> {
-    let wanted = [&mount.sub_path, &mount.sub_path_expr];
-    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
-    let of_volume = mounts
+    let wanted =
+        [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
+    let sub_paths: Vec<_> = mounts
         .iter()
-        .filter(|other| lenient_string(other, "name") == Some(&mount.name));
-    let mut sub_paths = of_volume.map(|other| {
-        ["subPath", "subPathExpr"].map(|key| lenient_string(other, key).unwrap_or_default())
-    });
-    let Some(first) = sub_paths.next() else {
-        return Ok(());
-    };
-    if first == wanted || sub_paths.any(|paths| paths == wanted) {
-        return Ok(());
+        .filter(|other| lenient_string(other, "name") == Some(&mount.name))
+        .map(|other| {
+            ["subPath", "subPathExpr"].map(|key| lenient_string(other, key).unwrap_or_default())
+        })
+        .collect();
+    match sub_paths.first() {
+        Some(first) if !sub_paths.contains(&wanted) => {
+            let (volume, mount) = (sanitize(&mount.name), how_to_mount(*first));
+            Err(format!(
+                "imageChecks.template would not find its program: write its mount of {volume} {mount}"
+            ))
+        }
+        _ => Ok(()),
     }
-    let (volume, mount) = (sanitize(&mount.name), how_to_mount(first));
-    Err(format!(
-        "imageChecks.template would not find its program: write its mount of {volume} {mount}"
-    ))
 }
 
 /// How the template has to write its mount.
