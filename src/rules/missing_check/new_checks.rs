@@ -48,6 +48,7 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
         Form::ImageVolume => volume(pod)?,
     };
     let mut checks: Vec<Pull<'o>> = Vec::with_capacity(images.len());
+    let mut size_of_entry = None;
     let mut size = 0_usize;
     for ((one, name), added) in images.iter().zip(free_names(pod)).zip(0..) {
         let image = pod.pulls.get(one.pull).map_or("", Pull::image);
@@ -60,10 +61,14 @@ pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o
             is_check: true,
             ..first.clone()
         };
-        let mounts = size_of(&mount(&check.name)).saturating_mul(check.mounted_by.len());
-        size = size
-            .saturating_add(size_of(&check.entry()))
-            .saturating_add(mounts);
+        // The entries differ in names and images. Only one is measured, because the fields of all
+        // may be huge.
+        let sizes = [
+            check.name.len().saturating_add(image.len()),
+            *size_of_entry.get_or_insert_with(|| size_of(&check.entry())),
+            size_of_mounts(&check),
+        ];
+        size = sizes.into_iter().fold(size, usize::saturating_add);
         if size > ADDITIONS_MAX {
             return Err(NotAdded {
                 why: Some(TOO_LARGE.into()),
@@ -96,6 +101,13 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         mounted_by: mounting.iter().map(|pull| pull.position).collect(),
         ..Pull::default()
     })
+}
+
+fn size_of_mounts(check: &Pull<'_>) -> usize {
+    match check.mounted_by.len() {
+        0 => 0,
+        count => size_of(&mount(&check.name)).saturating_mul(count),
+    }
 }
 
 /// The size of an entry or a mount, in bytes of JSON.
