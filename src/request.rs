@@ -185,11 +185,6 @@ impl Operation {
 /// With this annotation, the kubelet marks the mirror Pods of its static Pods.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
-/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
-/// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
-const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
-
 /// What this policy reads of an object's metadata.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'o> {
@@ -227,11 +222,5 @@ impl<'o> Metadata<'o> {
     /// An annotation. None if it is missing or no string.
     pub fn annotation(&self, key: &str) -> Option<&'o str> {
         self.annotations?.get(key)?.as_str()
-    }
-
-    /// Whether an annotation gives a container an `AppArmor` profile.
-    pub fn has_app_armor_profile(&self, container: &str) -> bool {
-        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat())
-            .is_some()
     }
 }

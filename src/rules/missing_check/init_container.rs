@@ -81,6 +81,11 @@ const COPIED: [&str; 10] = [
     "terminationMessagePolicy",
 ];
 
+/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
+/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
+const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
+
 /// A copy of a check, without name, image and pull policy. None if the check's program comes from
 /// its own image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation
 /// names one container, so a copy would have no profile.
@@ -89,8 +94,8 @@ const COPIED: [&str; 10] = [
 /// The path of a field that Kubernetes' type doesn't know, or that has another type.
 fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
     let entry = check.value;
-    let has_profile = pod.metadata.has_app_armor_profile(&check.name);
-    if has_profile || !runs_program_of_mount(entry) {
+    let profile = [APP_ARMOR_ANNOTATION, &check.name].concat();
+    if pod.metadata.annotation(&profile).is_some() || !runs_program_of_mount(entry) {
         return Ok(None);
     }
     let mut fields = Map::new();
