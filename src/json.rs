@@ -119,7 +119,7 @@ pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
 /// `volumeMounts[0].name`, and what is wrong. This may show the value.
 pub fn container(fields: &Value) -> Result<Container, (String, String)> {
     let mut unknown = None;
-    let mut ignore = |path: serde_ignored::Path<'_>| {
+    let mut ignore = |path: serde_ignored::Path| {
         unknown.get_or_insert_with(|| path_of(&path));
     };
     let source = serde_ignored::Deserializer::new(fields, &mut ignore);
@@ -134,7 +134,7 @@ pub fn container(fields: &Value) -> Result<Container, (String, String)> {
     }
 }
 
-fn path_of(path: &serde_ignored::Path<'_>) -> String {
+fn path_of(path: &serde_ignored::Path) -> String {
     use serde_ignored::Path;
     match path {
         Path::Root => String::new(),

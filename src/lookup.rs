@@ -54,7 +54,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// The lookup failed, or it was not made.
-    pub fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
+    pub fn digest(&mut self, image: Reference) -> Result<String, Failure> {
         if let Some(cause) = self.obstacle(image) {
             return Err(cause.into());
         }
@@ -77,7 +77,7 @@ impl<'c> Session<'c> {
     }
 
     /// Why an image can't be asked for.
-    fn obstacle(&self, image: Reference<'_>) -> Option<Cause> {
+    fn obstacle(&self, image: Reference) -> Option<Cause> {
         if image.has_ambiguous_host() {
             Some(Cause::AmbiguousHost)
         } else if self.is_not_granted {

@@ -60,7 +60,7 @@ impl<'r> Request<'r> {
     }
 
     /// Whether the object is accepted untouched, whatever its Pod spec contains.
-    pub fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
+    pub fn is_untouched(&self, metadata: &Metadata) -> bool {
         (!self.creates && metadata.is_deleting)
             || match self.kind {
                 Kind::Pod => self.is_mirror(metadata),
@@ -71,7 +71,7 @@ impl<'r> Request<'r> {
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
     /// annotation of a mirror Pod, so the user must also be a kubelet. If the request names no
     /// user, as in an audit, the Pod's controller must be a `Node`.
-    fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
+    fn is_mirror(&self, metadata: &Metadata) -> bool {
         let is_of_node = self.user.username.is_empty() && metadata.controller == Some(NODE_KIND);
         let has_annotation = |map: &Map<String, Value>| map.contains_key(MIRROR_ANNOTATION);
         metadata.annotations.is_some_and(has_annotation)

@@ -16,7 +16,7 @@ use crate::pod::{Entry, Pod, What};
 use crate::sanitize::sanitize;
 
 /// The audit annotations. None has no entries.
-pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<String, String> {
+pub fn audit_annotations(pod: &Pod, changes: &[Change]) -> HashMap<String, String> {
     let findings = pod.entries.iter().filter(|entry| entry.is_finding());
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|entry| entry.position());
@@ -52,7 +52,7 @@ struct Finding<'e> {
 }
 
 impl<'e> Finding<'e> {
-    fn of(pod: &'e Pod<'_>, entry: &Entry<'_>) -> Option<Self> {
+    fn of(pod: &'e Pod, entry: &Entry) -> Option<Self> {
         let pull = pod.pulls.get(entry.pull)?;
         let (key, found, expected) = entry.field(pull);
         let expected = match entry.what {
@@ -85,7 +85,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The edits that write the annotations. None that would not change, and none for which the
 /// others leave no room.
-pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<Edit> {
+pub fn pod_annotations(pod: &Pod, changes: &[Change]) -> Vec<Edit> {
     let metadata = &pod.metadata;
     let mut warnings = pod
         .entries

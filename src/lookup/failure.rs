@@ -137,7 +137,7 @@ impl Failure {
     }
 
     /// What a person can do about it. `image` was looked up.
-    pub fn help(self, image: Reference<'_>) -> &'static str {
+    pub fn help(self, image: Reference) -> &'static str {
         let is_hex =
             |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
         match self.cause {

@@ -21,7 +21,7 @@ pub struct Entry<'o> {
 }
 
 /// Writes a sentence about a pull, which pulls this image.
-type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
+type Writer<'o> = dyn Fn(&Pull, &str) -> Sentence + 'o;
 
 /// What a rule did. The first three are changes, the others are reports.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<'o> Entry<'o> {
         rule: &'static str,
         pull: usize,
         what: What,
-        sentence: impl Fn(&Pull<'_>, &str) -> Sentence + 'o,
+        sentence: impl Fn(&Pull, &str) -> Sentence + 'o,
     ) -> Self {
         Self {
             sentence: Some(Box::new(sentence)),
@@ -88,10 +88,7 @@ impl<'o> Entry<'o> {
 
     /// The field that it is about: its key, the value that came in, and the value that is there now
     /// or should be there.
-    pub fn field<'p>(
-        &self,
-        pull: &'p Pull<'_>,
-    ) -> (&'static str, Option<&'p str>, Option<&'p str>) {
+    pub fn field<'p>(&self, pull: &'p Pull) -> (&'static str, Option<&'p str>, Option<&'p str>) {
         let (image, policy) = (pull.list.image_key(), pull.list.policy_key());
         let policy_before = pull.written_policy.map(PullPolicy::as_str);
         match self.what {

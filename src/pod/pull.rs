@@ -173,7 +173,7 @@ impl<'o> Pull<'o> {
 
     /// The image that came in, in the same form.
     pub fn same_image_before(&self) -> Cow<'o, str> {
-        let lacks_version = |image: Reference<'_>| image.tag.is_none() && image.digest.is_none();
+        let lacks_version = |image: Reference| image.tag.is_none() && image.digest.is_none();
         if self.reference.is_ok_and(lacks_version) {
             [self.written_image, ":latest"].concat().into()
         } else {

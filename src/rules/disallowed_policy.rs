@@ -7,7 +7,7 @@ const RULE: &str = "disallowed-policy";
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
-pub fn replace(pod: &mut Pod<'_>) {
+pub fn replace(pod: &mut Pod) {
     let may_set = pod.request.operation.may_set_policies();
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         let Some((setting, pattern, allowed)) = disallowed(pull) else {

@@ -108,7 +108,7 @@ pub struct ForImage<'s> {
 
 impl Settings {
     /// What the settings say about an image.
-    pub(crate) fn for_image<'s>(&'s self, image: &Reference<'_>) -> ForImage<'s> {
+    pub(crate) fn for_image<'s>(&'s self, image: &Reference) -> ForImage<'s> {
         let (images, registry) = (&self.images, &self.registry);
         // Most installations name no images, and then the names of the image are not made.
         let names = LazyCell::new(|| image.names());

@@ -35,12 +35,12 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
 ///
 /// # Errors
 /// Why none is added, as a clause.
-fn container(pod: &Pod<'_>) -> Result<(Container, usize), String> {
+fn container(pod: &Pod) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
         pulls.filter(|pull| pull.list == List::InitContainers)
     };
-    let after = |pull: Option<&Pull<'_>>| pull.map_or(0, |pull| pull.index.saturating_add(1));
+    let after = |pull: Option<&Pull>| pull.map_or(0, |pull| pull.index.saturating_add(1));
     let after_checks = after(inits().rfind(|pull| pull.is_check));
     let mut why =
         "no check of this Pod can be copied and imageChecks.template is not set".to_owned();
@@ -56,7 +56,7 @@ fn container(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     }
     let settings = &pod.settings.image_checks;
     let template = settings.template.as_ref().ok_or(why)?;
-    let is_named = |pull: &&Pull<'_>| {
+    let is_named = |pull: &&Pull| {
         let mut patterns = settings.insert_after.iter();
         patterns.any(|pattern| pattern.matches(&pull.name))
     };
@@ -92,7 +92,7 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 ///
 /// # Errors
 /// The path of a field that Kubernetes' type doesn't know, or that has another type.
-fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
+fn copy(pod: &Pod, check: &Pull) -> Result<Option<Container>, String> {
     let entry = check.value;
     let profile = [APP_ARMOR_ANNOTATION, &check.name].concat();
     if pod.metadata.annotation(&profile).is_some() || !runs_program_of_mount(entry) {
@@ -162,8 +162,8 @@ fn path_parts(path: &str) -> Vec<&str> {
 /// Why a check of the template could not run, as a clause.
 fn from_template(
     template: &Container,
-    pod: &Pod<'_>,
-    last_named: Option<&Pull<'_>>,
+    pod: &Pod,
+    last_named: Option<&Pull>,
 ) -> Result<Container, String> {
     let mounts = template.volume_mounts.as_deref().unwrap_or_default();
     let names_any = !pod.settings.image_checks.insert_after.is_empty();

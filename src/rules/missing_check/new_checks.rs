@@ -86,7 +86,7 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err(format!("no image volume is added beside {field}"));
     }
     // On the first init container, nothing starts before the volumes are pulled.
-    let mounting: Vec<&Pull<'_>> = match pod.first_init() {
+    let mounting: Vec<&Pull> = match pod.first_init() {
         Some(first) => vec![first],
         None => pod.apps().collect(),
     };
@@ -103,7 +103,7 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
     })
 }
 
-fn size_of_mounts(check: &Pull<'_>) -> usize {
+fn size_of_mounts(check: &Pull) -> usize {
     match check.mounted_by.len() {
         0 => 0,
         count => size_of(&mount(&check.name)).saturating_mul(count),
@@ -117,7 +117,7 @@ fn size_of(value: &Value) -> usize {
 
 /// The free names: no container and no volume has them. If added checks are volumes, no container
 /// mounts anything at their path in `MOUNT_FOLDER`.
-fn free_names(pod: &Pod<'_>) -> impl Iterator<Item = String> {
+fn free_names(pod: &Pod) -> impl Iterator<Item = String> {
     let settings = &pod.settings.image_checks;
     let mut taken: BTreeSet<&str> = pod.spec.volume_names().collect();
     for pull in &pod.pulls {
