@@ -3,6 +3,7 @@
 use super::pull::Pull;
 use crate::image::PullPolicy;
 use crate::lookup::Class;
+use crate::sanitize::sanitize;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
@@ -53,6 +54,23 @@ pub struct Sentence {
     pub help: String,
     /// The warning about the change. None if a change needs no warning, e.g. a pinned tag.
     pub repaired: Option<String>,
+}
+
+impl Sentence {
+    /// The sentence about a pull policy. `why` it is wrong follows `but`, and `reason` is why it
+    /// changes. None if the change needs no warning.
+    pub fn of_policy(pull: &Pull, image: &str, why: &str, reason: Option<&str>) -> Self {
+        let (name, policy, before) = (pull.label(), pull.policy, pull.policy_before());
+        let written = sanitize(pull.written_image);
+        let repaired = |reason| {
+            format!("{name} now pulls {written} with {policy} instead of {before}{reason}")
+        };
+        Self {
+            problem: format!("{name} pulls {image} with {before} but {why}"),
+            help: format!("set {name} to {policy}"),
+            repaired: reason.map(repaired),
+        }
+    }
 }
 
 impl<'o> Entry<'o> {

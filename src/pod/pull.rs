@@ -125,7 +125,7 @@ impl<'o> Pull<'o> {
     }
 
     /// The pull policy that came in, or else the server default.
-    fn policy_before(&self) -> PullPolicy {
+    pub fn policy_before(&self) -> PullPolicy {
         let server_default = || PullPolicy::server_default(self.reference.as_ref().ok());
         self.written_policy.unwrap_or_else(server_default)
     }
@@ -206,24 +206,6 @@ impl<'o> Pull<'o> {
             List::Volumes => format!("volume {name}").into(),
             _ => format!("container {name}").into(),
         }
-    }
-
-    /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
-    pub fn pulls(&self, image: &str) -> String {
-        let (name, policy) = (self.label(), self.policy_before());
-        format!("{name} pulls {image} with {policy}")
-    }
-
-    /// `app now pulls nginx with Always instead of IfNotPresent`
-    pub fn now_pulls(&self) -> String {
-        let (name, image) = (self.label(), sanitize(self.written_image));
-        let (now, before) = (self.policy, self.policy_before());
-        format!("{name} now pulls {image} with {now} instead of {before}")
-    }
-
-    /// `set app to Always`
-    pub fn advice(&self) -> String {
-        format!("set {} to {}", self.label(), self.policy)
     }
 }
 

@@ -32,12 +32,9 @@ pub fn raise(pod: &mut Pod, images: &[Vec<usize>]) {
             }
             pod.entries
                 .push(Entry::new(RULE, check, What::Policy, move |pull, image| {
-                    let pulls = pull.pulls(image);
-                    Sentence {
-                        problem: format!("{pulls} but {strongest} pulls it with {needed}"),
-                        help: pull.advice(),
-                        repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
-                    }
+                    let why = format!("{strongest} pulls it with {needed}");
+                    let reason = format!(", as {strongest} needs");
+                    Sentence::of_policy(pull, image, &why, Some(&reason))
                 }));
         }
     }

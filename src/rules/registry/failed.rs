@@ -80,9 +80,5 @@ fn use_cached(pod: &mut Pod, image: &Image, failure: Failure) -> bool {
 }
 
 fn no_digest(pull: &Pull, image: &str) -> Sentence {
-    Sentence {
-        problem: format!("{} but its registry gives no digest", pull.pulls(image)),
-        help: pull.advice(),
-        repaired: None,
-    }
+    Sentence::of_policy(pull, image, "its registry gives no digest", None)
 }

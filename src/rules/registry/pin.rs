@@ -53,12 +53,8 @@ pub fn lower_policies(pod: &mut Pod) {
 }
 
 fn has_digest_already(pull: &Pull, image: &str) -> Sentence {
-    let pulls = pull.pulls(image);
-    Sentence {
-        problem: format!("{pulls} but its digest always names the same content"),
-        help: pull.advice(),
-        repaired: None,
-    }
+    let why = "its digest always names the same content";
+    Sentence::of_policy(pull, image, why, None)
 }
 
 /// At the UPDATE of a Pod, gives the stored image back to each container whose new image is the tag
