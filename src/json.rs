@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
 
-/// A value that is not as it has to be. The sentence about it shows no value, because the
+/// A value that is not as it has to be: the error of every function that reads a value. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub enum InvalidField<'v> {
@@ -52,9 +52,6 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 }
 
 /// A member of an object. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object.
 pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
@@ -63,17 +60,11 @@ pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Inv
 }
 
 /// A member of an object.
-///
-/// # Errors
-/// `object` is no object, or the member is missing or `null`.
 pub fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, InvalidField<'v>> {
     member(object, key)?.ok_or(InvalidField::Missing(object, key))
 }
 
 /// A member, as a function reads it. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is not the expected thing, e.g. `a list`.
 pub fn typed<'v, T>(
     object: &'v Value,
     key: &str,
@@ -85,17 +76,11 @@ pub fn typed<'v, T>(
 }
 
 /// A member that is a string. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is no string.
 pub fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, InvalidField<'v>> {
     typed(object, key, "a string", Value::as_str)
 }
 
 /// The elements of a member that is a list. Empty if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is no list.
 pub fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], InvalidField<'v>> {
     let list = typed(object, key, "a list", Value::as_array)?;
     Ok(list.map_or(&[], Vec::as_slice))

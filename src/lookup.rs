@@ -19,9 +19,6 @@ const LOOKUPS_MAX: usize = 20;
 pub type Client<'c> = dyn FnMut(&str) -> Result<String, String> + 'c;
 
 /// The client of the module: the host capability `oci/v1/manifest_digest`, a HEAD request.
-///
-/// # Errors
-/// The host's text.
 pub(crate) fn ask_host(image: &str) -> Result<String, String> {
     let answer = get_manifest_digest(image).map_err(|error| error.to_string())?;
     Ok(answer.digest)

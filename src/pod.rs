@@ -42,9 +42,6 @@ type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
 impl<'o> Pod<'o> {
     /// Reads the Pod of a request, whose object has this metadata.
-    ///
-    /// # Errors
-    /// A value of the object has a wrong shape.
     pub fn read(
         request: &'o Request<'o>,
         metadata: Metadata<'o>,

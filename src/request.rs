@@ -127,9 +127,6 @@ impl Kind {
     }
 
     /// The pod template of an object, or the object itself if it is a Pod.
-    ///
-    /// # Errors
-    /// A value on the path to the pod template is missing or is no object.
     pub fn pod(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
         let Some((path, _)) = self.spec_path().rsplit_once('.') else {
             return Ok(object);
@@ -197,9 +194,6 @@ pub struct Metadata<'o> {
 
 impl<'o> Metadata<'o> {
     /// Reads the metadata of an object.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(object: &'o Value) -> Result<Self, InvalidField<'o>> {
         let Some(metadata) = json::member(object, "metadata")? else {
             return Ok(Self::default());

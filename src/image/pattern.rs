@@ -41,21 +41,6 @@ impl Pattern {
     }
 
     /// Whether the pattern matches one of the names of an image ([`Reference::names`]).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use consistent_pull_policy::image::{Pattern, Reference};
-    ///
-    /// let matches = |pattern: &str, image: &str| {
-    ///     let pattern = Pattern::try_from(pattern.to_owned()).expect("a valid pattern");
-    ///     let image = Reference::parse(image).expect("a valid reference");
-    ///     pattern.matches(&image.names())
-    /// };
-    /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
-    /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
-    /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
-    /// ```
     pub fn matches(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.matches_name(name))
     }
@@ -100,10 +85,7 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern, and checks that an image can match.
-    ///
-    /// # Errors
-    /// Why none does, as a clause.
+    /// Reads a pattern. The error says why no image can match, as a clause.
     fn read(written: &str) -> Result<Self, &'static str> {
         if written.contains('@') {
             return Err("a digest doesn't count");

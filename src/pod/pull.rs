@@ -70,9 +70,6 @@ pub struct Pull<'o> {
 impl<'o> Pull<'o> {
     /// Reads an entry of a list. `source` is the object that has the image and the pull policy.
     /// The fields that depend on other entries or on the request are filled in later.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(
         list: List,
         index: usize,

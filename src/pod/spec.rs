@@ -12,9 +12,6 @@ pub struct Spec<'o>(&'o Value);
 
 impl<'o> Spec<'o> {
     /// Reads a Pod spec, apart from its containers and volumes.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
         json::typed(value, "hostUsers", "a boolean", Value::as_bool)?;
         json::string(value, "runtimeClassName")?;
@@ -106,9 +103,6 @@ impl List {
 
     /// The object of an entry that has the image and the pull policy. None if the entry has no
     /// image, e.g. a volume of another kind.
-    ///
-    /// # Errors
-    /// The entry is no object.
     pub fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
         match self {
             Self::Volumes => json::member(entry, "image"),

@@ -8,10 +8,8 @@ use crate::json::{self, lenient_list, lenient_string};
 use crate::pod::{List, Moment, Pod, Pull};
 use crate::sanitize::sanitize;
 
-/// The first added init container, without a name and an image.
-///
-/// # Errors
-/// The sentence that says why none is added.
+/// The first added init container, without a name and an image. The error is the sentence that says
+/// why none is added.
 pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
     let because = |why| format!("none is added, because {why}");
     let (container, index) = container(pod).map_err(because)?;
@@ -31,10 +29,8 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
 }
 
 /// A container with the fields of the added ones, and the index of the first of them: a copy of the
-/// last check that can be copied, or else the check template.
-///
-/// # Errors
-/// Why none is added, as a clause.
+/// last check that can be copied, or else the check template. The error says why none is added, as a
+/// clause.
 fn container(pod: &Pod) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
@@ -88,10 +84,8 @@ const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.
 
 /// A copy of a check, without name, image and pull policy. None if the check's program comes from
 /// its own image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation
-/// names one container, so a copy would have no profile.
-///
-/// # Errors
-/// The path of a field that Kubernetes' type doesn't know, or that has another type.
+/// names one container, so a copy would have no profile. The error is the path of a field that
+/// Kubernetes' type doesn't know, or that has another type.
 fn copy(pod: &Pod, check: &Pull) -> Result<Option<Container>, String> {
     let entry = check.value;
     let profile = [APP_ARMOR_ANNOTATION, &check.name].concat();
@@ -156,10 +150,8 @@ fn path_parts(path: &str) -> Vec<&str> {
 }
 
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container
-/// that `imageChecks.insertAfter` names: it fills the volumes of the template.
-///
-/// # Errors
-/// Why a check of the template could not run, as a clause.
+/// that `imageChecks.insertAfter` names: it fills the volumes of the template. The error says why a
+/// check of the template could not run, as a clause.
 fn from_template(
     template: &Container,
     pod: &Pod,
@@ -201,10 +193,8 @@ fn volumes<'o>(pod: &Pod<'o>) -> Vec<&'o str> {
     pod.spec.volume_names().chain(of_claims).collect()
 }
 
-/// Checks that a mount of the template sees the same folder of its volume as one of these mounts.
-///
-/// # Errors
-/// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
+/// Checks that a mount of the template sees the same folder of its volume as one of these mounts. It
+/// is an error if these have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), String> {
     let wanted =
         [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());

@@ -35,10 +35,7 @@ impl From<String> for NotAdded {
     }
 }
 
-/// The new checks of these images.
-///
-/// # Errors
-/// None is added.
+/// The new checks of these images, or why none is added.
 pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, NotAdded> {
     if pod.spec.asks_for_windows() {
         return Err("none is added to a Windows Pod".to_owned().into());
