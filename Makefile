@@ -126,7 +126,7 @@ chart-tests: setup-packages setup-helm tools ## Test the Helm chart (a minute)
 release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every step of a release
 	bats e2e-tests/release.bats
 
-# CONTRIBUTING.md says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
+# e2e-tests/cluster/setup_suite.bash says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
 # operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks select other objects
 # than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and AGENT_STACK_K8S a burst of jobs of
 # agent-stack-k8s.

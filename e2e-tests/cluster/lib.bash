@@ -38,7 +38,7 @@ pods_reach_this_machine() {
 # needs VARIABLE...: skips the test if one of them is not set.
 needs() {
   local name
-  for name; do [[ -n ${!name:-} ]] || skip "$name is not set (CONTRIBUTING.md)"; done
+  for name; do [[ -n ${!name:-} ]] || skip "$name is not set (e2e-tests/cluster/setup_suite.bash)"; done
 }
 
 # not COMMAND...: fails if the command succeeds. (A failed `! COMMAND` doesn't end a test.)

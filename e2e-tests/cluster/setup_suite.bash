@@ -1,4 +1,31 @@
 # Starts the tests' own server, and makes what all tests use.
+#
+# The tests need busybox (static), openssl, python3, skopeo, without POLICY_SERVER socat, and for one test of
+# operations.bats kwctl. The node has to ask this machine for all images: certs.d/_default/hosts.toml with
+# server = "http://<this machine>:5080". The tests use this port and the next two. Kubewarden's charts before 1.37 need
+# --set-string policyServer.minAvailable=1. These variables turn tests on:
+#
+# REGISTRY=172.18.0.2:5000: all tests. A registry that accepts deletions. Policy servers read it over HTTP
+#   (insecureSources).
+# POLICY_SERVER=http://127.0.0.1:3100: tests without Kubewarden's controller. The policy server has the configuration that
+#   e2e-tests/cluster/policies.sh annotated-policy.wasm prints, and a file of sources (--sources-path) with
+#   insecure_sources: ["<this machine>:5080"].
+# PROMISES=1, with POLICY_SERVER: the corpus at the API server.
+# BURSTS="12 30", with POLICY_SERVER: bursts of so many Jobs (half an hour).
+# AGENT_STACK_K8S=agent-stack-k8s, with POLICY_SERVER: twelve jobs at once through this program, Buildkite's controller,
+#   with a stand-in for Buildkite at the third port after PORT. Pods have to reach this machine under the address of
+#   REGISTRY.
+# DESCHEDULER=descheduler, the program of kubernetes-sigs: a Job that waits is ended.
+# FILES=e2e-tests/cluster/workloads.bats: only these files.
+# PORT=6080: another port than 5080.
+# NODE_CTR="docker exec --interactive kind-control-plane ctr --namespace k8s.io": incidents on the node.
+# RESTART_NODE: a node that restarts. A script that ends the kubelet, containerd and all containers, and starts the first
+#   two again.
+# STOP_POLICY_SERVER="docker stop policy-server", START_POLICY_SERVER="docker start …": a policy server that is down. STOP
+#   ends when the process and its port are gone, START when it is ready.
+# STOP_REGISTRY="docker stop registry", START_REGISTRY="docker start registry": a registry that is down.
+# INSTALL_KUBEWARDEN: operations.bats installs Kubewarden, with this script, which runs helm install … $HELM_ARGS.
+# CONTROLLER: another controller than that of the chart, as a command with `0`, which stops it, or `1`, which starts it.
 load lib
 
 # lacking: prints what the tests need and don't find, a line each.
@@ -23,7 +50,7 @@ setup_suite() {
   export RUN=$BATS_SUITE_TMPDIR PORT=${PORT:-5080} REGISTRY=${REGISTRY:-}
   lacks=$(lacking)
   if [[ -n $lacks ]]; then
-    printf 'This host lacks (CONTRIBUTING.md):\n%s\n' "$lacks" >&2
+    printf 'This host lacks (e2e-tests/cluster/setup_suite.bash):\n%s\n' "$lacks" >&2
     return 1
   fi
 
