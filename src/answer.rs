@@ -49,7 +49,7 @@ const fn code(creates: bool, is_retryable: bool) -> u16 {
 }
 
 /// The answer about an examined Pod, without the changed object, and the edits of this object.
-pub fn answer(pod: &mut Pod<'_>) -> (ValidationResponse, Vec<Edit>) {
+pub fn answer(pod: &mut Pod) -> (ValidationResponse, Vec<Edit>) {
     let creates = pod.request.creates;
     let rejecting = pod
         .entries

@@ -48,7 +48,7 @@ impl PullPolicy {
     ///
     /// Source: `SetDefaults_Container` in `pkg/apis/core/v1/defaults.go` and `ParseImageName` in
     /// `pkg/util/parsers`. A digest after the tag `latest` changes nothing (kubernetes#134092).
-    pub fn server_default(image: Option<&Reference<'_>>) -> Self {
+    pub fn server_default(image: Option<&Reference>) -> Self {
         if image.and_then(Reference::effective_tag) == Some(LATEST) {
             Self::Always
         } else {

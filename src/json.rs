@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
 
-/// A value that is not as it has to be. The sentence about it shows no value, because the
+/// A value that is not as it has to be: the error of every function that reads a value. The sentence about it shows no value, because the
 /// environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub enum InvalidField<'v> {
@@ -52,9 +52,6 @@ fn add_path(tree: &Value, value: &Value, path: &mut String) -> bool {
 }
 
 /// A member of an object. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object.
 pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, InvalidField<'v>> {
     let members = object
         .as_object()
@@ -63,17 +60,11 @@ pub fn member<'v>(object: &'v Value, key: &str) -> Result<Option<&'v Value>, Inv
 }
 
 /// A member of an object.
-///
-/// # Errors
-/// `object` is no object, or the member is missing or `null`.
 pub fn required<'v>(object: &'v Value, key: &'static str) -> Result<&'v Value, InvalidField<'v>> {
     member(object, key)?.ok_or(InvalidField::Missing(object, key))
 }
 
 /// A member, as a function reads it. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is not the expected thing, e.g. `a list`.
 pub fn typed<'v, T>(
     object: &'v Value,
     key: &str,
@@ -85,17 +76,11 @@ pub fn typed<'v, T>(
 }
 
 /// A member that is a string. None if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is no string.
 pub fn string<'v>(object: &'v Value, key: &str) -> Result<Option<&'v str>, InvalidField<'v>> {
     typed(object, key, "a string", Value::as_str)
 }
 
 /// The elements of a member that is a list. Empty if it is missing or `null`.
-///
-/// # Errors
-/// `object` is no object, or the member is no list.
 pub fn list<'v>(object: &'v Value, key: &str) -> Result<&'v [Value], InvalidField<'v>> {
     let list = typed(object, key, "a list", Value::as_array)?;
     Ok(list.map_or(&[], Vec::as_slice))
@@ -112,39 +97,29 @@ pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     list(object, key).unwrap_or_default()
 }
 
-/// A field that Kubernetes' type for containers can't hold.
-#[derive(Debug)]
-pub struct InvalidMember {
-    /// The path of the field, e.g. `volumeMounts[0].name`.
-    pub path: String,
-    /// What is wrong. It may show the value.
-    pub problem: String,
-}
-
 /// Reads a container with Kubernetes' own type.
 ///
 /// # Errors
-/// The first field that has another type, or that the type doesn't know.
-pub fn container(fields: &Value) -> Result<Container, InvalidMember> {
+/// The path of the first field that has another type, or that the type doesn't know, e.g.
+/// `volumeMounts[0].name`, and what is wrong. This may show the value.
+pub fn container(fields: &Value) -> Result<Container, (String, String)> {
     let mut unknown = None;
-    let mut ignore = |path: serde_ignored::Path<'_>| {
+    let mut ignore = |path: serde_ignored::Path| {
         unknown.get_or_insert_with(|| path_of(&path));
     };
     let source = serde_ignored::Deserializer::new(fields, &mut ignore);
-    let container = serde_path_to_error::deserialize(source).map_err(|error| InvalidMember {
-        path: error.path().to_string().trim_start_matches('.').to_owned(),
-        problem: error.inner().to_string(),
+    let container = serde_path_to_error::deserialize(source).map_err(|error| {
+        let path = error.path().to_string();
+        let path = path.trim_start_matches('.').to_owned();
+        (path, error.inner().to_string())
     })?;
     match unknown {
-        Some(path) => Err(InvalidMember {
-            path,
-            problem: "a container has no such field".to_owned(),
-        }),
+        Some(path) => Err((path, "a container has no such field".to_owned())),
         None => Ok(container),
     }
 }
 
-fn path_of(path: &serde_ignored::Path<'_>) -> String {
+fn path_of(path: &serde_ignored::Path) -> String {
     use serde_ignored::Path;
     match path {
         Path::Root => String::new(),

@@ -24,25 +24,17 @@
 //!
 //! | word | meaning |
 //! | --- | --- |
-//! | this policy | the Kubewarden policy in this crate |
 //! | pull policy | the value of `imagePullPolicy`, or of an image volume's `pullPolicy` |
 //! | strength | the order of pull policies: `Always` > `IfNotPresent` > `Never` |
 //! | raise, lower | to replace a pull policy with a stronger one, or with a weaker one |
 //! | pull | a container of any kind or an image volume: an entry of the Pod that holds an image reference |
 //! | app container | an entry of `spec.containers` |
-//! | native sidecar | an init container with `restartPolicy: Always` |
-//! | first init container | the first init container that is neither a native sidecar nor exempt |
 //! | image check, check | an init container or image volume that only proves that its image can be pulled |
 //! | check volume | an image check that is an image volume |
-//! | moment | when a pull is made: the position of its init container, or one last moment for all app containers |
-//! | starts after | what a kubelet pulls only after another pull has succeeded |
 //! | needs a check | each app container; if added checks are image volumes, also what starts after the first init container |
 //! | work | what a check protects: the app containers; if added checks are image volumes, everything from the first init container on |
 //! | a pull gates the Pod | the work begins after this pull |
 //! | covered | an image is covered if a check, or an init container that is strong enough, pulls it and gates the Pod |
-//! | same image | two references that are equal, letter by letter, after `:latest` is added where tag and digest are missing |
-//! | server default | the pull policy that the API server fills in if none is set |
-//! | lookup | one question to a registry, through the host, about one image |
 //! | pin | to write the digest behind a tag into the image |
 //! | finding | an entry about something that is wrong |
 //! | record | the annotation `consistent-pull-policy/changes`, which lists the changes |
@@ -99,5 +91,5 @@ pub extern "C" fn wapc_init() {
 }
 
 fn validate(payload: &[u8]) -> CallResult {
-    validate::validate(payload, &mut lookup::Host)
+    validate::validate(payload, &mut lookup::ask_host)
 }

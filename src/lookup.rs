@@ -14,30 +14,19 @@ use crate::image::{Reference, is_digest};
 /// The largest number of lookups in one request.
 const LOOKUPS_MAX: usize = 20;
 
-/// A client of registries. In the module it is the host, with its capability
-/// `oci/v1/manifest_digest`.
-pub trait Client {
-    /// The digest of the manifest, or of the index, behind an image reference. The host asks with a
-    /// HEAD request.
-    ///
-    /// # Errors
-    /// The host's own error text. It is classified and never shown.
-    fn digest(&mut self, image: &str) -> Result<String, String>;
-}
+/// Asks a registry for the digest of the manifest, or of the index, behind an image reference. The
+/// error is the host's own text. It is classified and never shown.
+pub type Client<'c> = dyn FnMut(&str) -> Result<String, String> + 'c;
 
-/// The host capability `oci/v1/manifest_digest`.
-pub(crate) struct Host;
-
-impl Client for Host {
-    fn digest(&mut self, image: &str) -> Result<String, String> {
-        let answer = get_manifest_digest(image).map_err(|error| error.to_string())?;
-        Ok(answer.digest)
-    }
+/// The client of the module: the host capability `oci/v1/manifest_digest`, a HEAD request.
+pub(crate) fn ask_host(image: &str) -> Result<String, String> {
+    let answer = get_manifest_digest(image).map_err(|error| error.to_string())?;
+    Ok(answer.digest)
 }
 
 /// The lookups of one request.
 pub(crate) struct Session<'c> {
-    client: &'c mut dyn Client,
+    client: &'c mut Client<'c>,
     /// How many lookups were made.
     made: usize,
     /// The hosts of the registries that gave no answer or HTTP 5xx, in the form in which hosts are
@@ -49,7 +38,7 @@ pub(crate) struct Session<'c> {
 
 impl<'c> Session<'c> {
     /// A session without any lookup yet.
-    pub fn new(client: &'c mut dyn Client) -> Self {
+    pub fn new(client: &'c mut Client<'c>) -> Self {
         Self {
             client,
             made: 0,
@@ -62,12 +51,12 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// The lookup failed, or it was not made.
-    pub fn digest(&mut self, image: Reference<'_>) -> Result<String, Failure> {
+    pub fn digest(&mut self, image: Reference) -> Result<String, Failure> {
         if let Some(cause) = self.obstacle(image) {
             return Err(cause.into());
         }
         // The host's settings know registries by their written names.
-        let answer = match self.client.digest(&image.lookup_name()) {
+        let answer = match (self.client)(&image.lookup_name()) {
             Ok(digest) if is_digest(&digest) => Ok(digest),
             answer => Err(host_errors::read(&answer.err().unwrap_or_default())),
         };
@@ -85,7 +74,7 @@ impl<'c> Session<'c> {
     }
 
     /// Why an image can't be asked for.
-    fn obstacle(&self, image: Reference<'_>) -> Option<Cause> {
+    fn obstacle(&self, image: Reference) -> Option<Cause> {
         if image.has_ambiguous_host() {
             Some(Cause::AmbiguousHost)
         } else if self.is_not_granted {

@@ -42,9 +42,6 @@ type Mounts<'o> = BTreeMap<&'o str, Vec<usize>>;
 
 impl<'o> Pod<'o> {
     /// Reads the Pod of a request, whose object has this metadata.
-    ///
-    /// # Errors
-    /// A value of the object has a wrong shape.
     pub fn read(
         request: &'o Request<'o>,
         metadata: Metadata<'o>,
@@ -100,7 +97,7 @@ impl<'o> Pod<'o> {
     }
 
     /// Whether a pull is an image check.
-    fn is_check(&self, pull: &Pull<'_>) -> bool {
+    fn is_check(&self, pull: &Pull) -> bool {
         let mut mounting = self.at(&pull.mounted_by);
         let can_be_check =
             pull.ends || mounting.any(|container| container.ends || container.is_app());
@@ -173,7 +170,7 @@ fn add_mounts<'o>(container: &Pull<'o>, mounts: &mut Mounts<'o>) -> Result<(), I
 /// Whether the request adds a pull or changes its image. At UPDATE of a Pod, these are the init
 /// containers and app containers with another image than the stored one, and at UPDATE of
 /// `ephemeralcontainers`, the ephemeral containers that are not stored.
-fn is_new(operation: Operation, pull: &Pull<'_>) -> bool {
+fn is_new(operation: Operation, pull: &Pull) -> bool {
     match operation {
         Operation::PodCreate | Operation::Template => true,
         Operation::PodUpdate => {

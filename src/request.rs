@@ -60,7 +60,7 @@ impl<'r> Request<'r> {
     }
 
     /// Whether the object is accepted untouched, whatever its Pod spec contains.
-    pub fn is_untouched(&self, metadata: &Metadata<'_>) -> bool {
+    pub fn is_untouched(&self, metadata: &Metadata) -> bool {
         (!self.creates && metadata.is_deleting)
             || match self.kind {
                 Kind::Pod => self.is_mirror(metadata),
@@ -71,7 +71,7 @@ impl<'r> Request<'r> {
     /// Whether the Pod is the mirror of a static Pod, made by a kubelet. Anybody can write the
     /// annotation of a mirror Pod, so the user must also be a kubelet. If the request names no
     /// user, as in an audit, the Pod's controller must be a `Node`.
-    fn is_mirror(&self, metadata: &Metadata<'_>) -> bool {
+    fn is_mirror(&self, metadata: &Metadata) -> bool {
         let is_of_node = self.user.username.is_empty() && metadata.controller == Some(NODE_KIND);
         let has_annotation = |map: &Map<String, Value>| map.contains_key(MIRROR_ANNOTATION);
         metadata.annotations.is_some_and(has_annotation)
@@ -127,9 +127,6 @@ impl Kind {
     }
 
     /// The pod template of an object, or the object itself if it is a Pod.
-    ///
-    /// # Errors
-    /// A value on the path to the pod template is missing or is no object.
     pub fn pod(self, object: &Value) -> Result<&Value, InvalidField<'_>> {
         let Some((path, _)) = self.spec_path().rsplit_once('.') else {
             return Ok(object);
@@ -185,11 +182,6 @@ impl Operation {
 /// With this annotation, the kubelet marks the mirror Pods of its static Pods.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
-/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
-/// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
-const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
-
 /// What this policy reads of an object's metadata.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'o> {
@@ -202,9 +194,6 @@ pub struct Metadata<'o> {
 
 impl<'o> Metadata<'o> {
     /// Reads the metadata of an object.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(object: &'o Value) -> Result<Self, InvalidField<'o>> {
         let Some(metadata) = json::member(object, "metadata")? else {
             return Ok(Self::default());
@@ -227,11 +216,5 @@ impl<'o> Metadata<'o> {
     /// An annotation. None if it is missing or no string.
     pub fn annotation(&self, key: &str) -> Option<&'o str> {
         self.annotations?.get(key)?.as_str()
-    }
-
-    /// Whether an annotation gives a container an `AppArmor` profile.
-    pub fn has_app_armor_profile(&self, container: &str) -> bool {
-        self.annotation(&[APP_ARMOR_ANNOTATION, container].concat())
-            .is_some()
     }
 }

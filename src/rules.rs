@@ -19,7 +19,7 @@ use crate::request::Operation;
 
 /// Runs the rules. What they did is in the Pod then: the most important rule comes first. At the
 /// UPDATE of a Pod, only *stale-check* sees what the request doesn't change.
-pub fn run(pod: &mut Pod<'_>, client: &mut dyn Client) {
+pub fn run(pod: &mut Pod, client: &mut Client) {
     // Before all others, because a container that gets its stored image back doesn't change.
     registry::restore(pod);
     if !pod.is_needed() {

@@ -7,8 +7,10 @@ mod image_checks;
 mod images;
 mod value;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smart_default::SmartDefault;
 
 pub use self::image_checks::{
     FORBIDDEN_IN_TEMPLATE, Form, ImageChecks, NamePattern, OnMissing, Prefix,
@@ -24,8 +26,7 @@ const IMAGES_REQUIRED: &str = "registry.images is required for lookups: whoever 
     images";
 
 /// The settings of the Kubewarden policy consistent-pull-policy.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// What this policy does about a finding, i.e. about one thing that is wrong.
@@ -36,6 +37,7 @@ pub struct Settings {
     /// pulled with `Always` before. This takes effect in mode `Fix`, in Pods that have or get image
     /// checks. `false` is right on clusters that enforce `Always`, e.g. with the plugin
     /// `AlwaysPullImages`.
+    #[default = true]
     pub pull_once: bool,
     /// The pull policies that are required or forbidden for some images, and which images are exempt.
     pub images: Images,
@@ -47,8 +49,7 @@ pub struct Settings {
 }
 
 /// What this policy does about a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Mode {
     /// Repairs what can be repaired, and rejects the rest. This policy has to be installed as
     /// mutating.
@@ -61,8 +62,7 @@ pub enum Mode {
 }
 
 /// What happens if the Pods of a pod template would be rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum PodTemplates {
     /// Nothing: pod templates are not examined.
     Off,
@@ -71,19 +71,6 @@ pub enum PodTemplates {
     Warn,
     /// A finding for which the Pods would be rejected rejects the pod template too.
     Reject,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            image_checks: ImageChecks::default(),
-            pull_once: true,
-            images: Images::default(),
-            registry: Registry::default(),
-            pod_templates: PodTemplates::default(),
-        }
-    }
 }
 
 impl Settings {

@@ -18,7 +18,7 @@ use crate::settings::{PodTemplates, Settings};
 /// # Errors
 /// This function never returns an error: an unreadable request is rejected, and serde can write
 /// every answer.
-pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
+pub fn validate(payload: &[u8], client: &mut Client) -> CallResult {
     match response(payload, client) {
         Ok(Some(response)) => {
             let answer = serde_json::to_vec(&response)?;
@@ -31,10 +31,7 @@ pub fn validate(payload: &[u8], client: &mut dyn Client) -> CallResult {
 }
 
 /// The response to a request. None if it is accepted untouched.
-fn response(
-    payload: &[u8],
-    client: &mut dyn Client,
-) -> Result<Option<ValidationResponse>, Rejection> {
+fn response(payload: &[u8], client: &mut Client) -> Result<Option<ValidationResponse>, Rejection> {
     let mut review = request::read(payload).map_err(|message| Rejection::new(message, false))?;
     let settings = Settings::read(&review.settings)
         .map_err(|error| Rejection::new(format!("the settings can't be read: {error}"), false))?;
@@ -58,16 +55,15 @@ fn response(
 
 /// The answer to a request, without the changed object, and the edits of this object.
 fn examine(
-    request: &Request<'_>,
+    request: &Request,
     settings: &Settings,
-    client: &mut dyn Client,
+    client: &mut Client,
 ) -> Result<Option<(ValidationResponse, Vec<Edit>)>, Rejection> {
     if request.operation == Operation::Template && settings.pod_templates == PodTemplates::Off {
         return Ok(None);
     }
-    let malformed = |invalid: InvalidField<'_>| {
-        Rejection::new(invalid.sentence(request.object), request.creates)
-    };
+    let malformed =
+        |invalid: InvalidField| Rejection::new(invalid.sentence(request.object), request.creates);
     let metadata = Metadata::read(request.object).map_err(malformed)?;
     if request.is_untouched(&metadata) {
         return Ok(None);

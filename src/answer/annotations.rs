@@ -16,27 +16,22 @@ use crate::pod::{Entry, Pod, What};
 use crate::sanitize::sanitize;
 
 /// The audit annotations. None has no entries.
-pub fn audit_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> HashMap<String, String> {
+pub fn audit_annotations(pod: &Pod, changes: &[Change]) -> HashMap<String, String> {
     let findings = pod.entries.iter().filter(|entry| entry.is_finding());
     let mut findings: Vec<_> = findings.collect();
     findings.sort_by_key(|entry| entry.position());
-    let findings = findings
-        .iter()
-        .map(|entry| to_json(&Finding::of(pod, entry)));
+    let findings = findings.iter().map(|entry| Finding::of(pod, entry));
     let lookups = pod.entries.iter().filter_map(|entry| match &entry.what {
         What::Lookup(image, action, class) => Some((image, action, class)),
         _ => None,
     });
     let lookups: Vec<_> = lookups.collect();
     let lookups = lookups.iter().map(|(image, action, class)| {
-        json!({"image": sanitize(image), "failure": class, "action": action}).to_string()
+        json!({"image": sanitize(image), "failure": class, "action": action})
     });
     let lists = [
         ("findings", joined(findings, None, LIST_MAX)),
-        (
-            "changes",
-            joined(changes.iter().map(to_json), None, LIST_MAX),
-        ),
+        ("changes", joined(changes.iter(), None, LIST_MAX)),
         ("lookups", joined(lookups, None, LIST_MAX)),
     ];
     let lists = lists.into_iter();
@@ -57,7 +52,7 @@ struct Finding<'e> {
 }
 
 impl<'e> Finding<'e> {
-    fn of(pod: &'e Pod<'_>, entry: &Entry<'_>) -> Option<Self> {
+    fn of(pod: &'e Pod, entry: &Entry) -> Option<Self> {
         let pull = pod.pulls.get(entry.pull)?;
         let (key, found, expected) = entry.field(pull);
         let expected = match entry.what {
@@ -90,7 +85,7 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 
 /// The edits that write the annotations. None that would not change, and none for which the
 /// others leave no room.
-pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<Edit> {
+pub fn pod_annotations(pod: &Pod, changes: &[Change]) -> Vec<Edit> {
     let metadata = &pod.metadata;
     let mut warnings = pod
         .entries
@@ -105,7 +100,7 @@ pub fn pod_annotations(pod: &Pod<'_>, changes: &[Change<'_>]) -> Vec<Edit> {
         let room = free.saturating_add(size(key, earlier));
         let max = room.saturating_sub(key.len()).min(LIST_MAX);
         let list = match key {
-            CHANGES_ANNOTATION => joined(changes.iter().map(to_json), earlier, max),
+            CHANGES_ANNOTATION => joined(changes.iter(), earlier, max),
             _ => with_earlier(&mut warnings, earlier, max),
         };
         if let Some(list) = list {
@@ -178,7 +173,7 @@ fn to_json(value: &impl Serialize) -> String {
 /// counts what doesn't fit. None without new entries, or if not even the last entry fits. The earlier
 /// entries come last, so that a forged record can't take the room of the new ones.
 fn joined(
-    entries: impl ExactSizeIterator<Item = String>,
+    entries: impl ExactSizeIterator<Item = impl Serialize>,
     earlier: Option<&str>,
     max: usize,
 ) -> Option<String> {
@@ -190,7 +185,7 @@ fn joined(
     let mut list = String::from("[");
     let count = u64::try_from(count.saturating_add(earlier.len())).unwrap_or(u64::MAX);
     let mut left_out = count.saturating_add(more);
-    for entry in entries.chain(earlier) {
+    for entry in entries.map(|entry| to_json(&entry)).chain(earlier) {
         let sizes = [list.len(), entry.len(), MORE_MAX];
         if sizes.into_iter().fold(0, usize::saturating_add) > max {
             break;

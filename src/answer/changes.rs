@@ -27,7 +27,7 @@ pub struct Change<'p> {
 pub type Edit = (String, Option<usize>, Value);
 
 /// All changes, in the order of the returned Pod. None if it is the one that came in.
-pub fn changes<'p>(pod: &'p Pod<'_>) -> Vec<Change<'p>> {
+pub fn changes<'p>(pod: &'p Pod) -> Vec<Change<'p>> {
     let made = pod.entries.iter().filter(|_| pod.is_repaired);
     let changes = made.filter_map(|entry| change(pod, entry));
     let mut changes: Vec<Change<'p>> = changes.collect();
@@ -36,7 +36,7 @@ pub fn changes<'p>(pod: &'p Pod<'_>) -> Vec<Change<'p>> {
 }
 
 /// The change of an entry. None if it is a report.
-fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
+fn change<'p>(pod: &'p Pod, entry: &Entry) -> Option<Change<'p>> {
     let position = match entry.what {
         What::Check(position) => position,
         _ => entry.pull,
@@ -63,9 +63,9 @@ fn change<'p>(pod: &'p Pod<'_>, entry: &Entry<'_>) -> Option<Change<'p>> {
 
 /// The index of a pull in its list of the returned object. Added checks move the entries behind
 /// them.
-fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
+fn returned_index(pod: &Pod, pull: &Pull) -> usize {
     let added = pod.added();
-    let is_moved = |first: &Pull<'_>| first.list == pull.list && first.index <= pull.index;
+    let is_moved = |first: &Pull| first.list == pull.list && first.index <= pull.index;
     let moved_by = match added.first() {
         Some(first) if pull.added.is_none() && is_moved(first) => added.len(),
         _ => 0,
@@ -75,7 +75,7 @@ fn returned_index(pod: &Pod<'_>, pull: &Pull<'_>) -> usize {
 
 /// The edits of the object that these changes and annotations make. Those that insert checks come
 /// first, because the paths of the others are those of the returned object.
-pub fn edits(pod: &Pod<'_>, changes: Vec<Change<'_>>, annotations: Vec<Edit>) -> Vec<Edit> {
+pub fn edits(pod: &Pod, changes: Vec<Change>, annotations: Vec<Edit>) -> Vec<Edit> {
     let mut edits = insertions(pod);
     let changes = changes.into_iter().filter(|change| change.to.is_string());
     edits.extend(changes.map(|change| (change.path, None, change.to)));
@@ -85,7 +85,7 @@ pub fn edits(pod: &Pod<'_>, changes: Vec<Change<'_>>, annotations: Vec<Edit>) ->
 
 /// The edits that insert the added checks, with their mounts. Only Pods are changed, so the Pod spec
 /// is at `spec`.
-fn insertions(pod: &Pod<'_>) -> Vec<Edit> {
+fn insertions(pod: &Pod) -> Vec<Edit> {
     let added = pod.added();
     let Some(first) = added.first() else {
         return Vec::new();

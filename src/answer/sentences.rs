@@ -12,7 +12,7 @@ const WARNINGS_MAX: usize = 10;
 const SENTENCES_MAX: usize = 20;
 
 /// The sentence about an entry, with the image of the returned object.
-fn sentence(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<Sentence> {
+fn sentence(pod: &Pod, entry: &Entry) -> Option<Sentence> {
     let pull = pod.pulls.get(entry.pull)?;
     let image = if pod.is_repaired {
         pull.image()
@@ -24,13 +24,13 @@ fn sentence(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<Sentence> {
 }
 
 /// A line of an answer: what is wrong, and what a person can do about it.
-fn line(pod: &Pod<'_>, entry: &Entry<'_>, prefix: &str) -> Option<String> {
+fn line(pod: &Pod, entry: &Entry, prefix: &str) -> Option<String> {
     let Sentence { problem, help, .. } = sentence(pod, entry)?;
     Some(format!("{prefix}{problem}: {help}"))
 }
 
 /// The message of a rejection: a sentence for each entry that rejects, the most important first.
-pub fn message(pod: &Pod<'_>, rejecting: &[(&Entry<'_>, &str)]) -> String {
+pub fn message(pod: &Pod, rejecting: &[(&Entry, &str)]) -> String {
     let shown = rejecting.iter().take(SENTENCES_MAX);
     let lines = shown.filter_map(|(entry, prefix)| line(pod, entry, prefix));
     let mut lines: Vec<String> = lines.collect();
@@ -43,7 +43,7 @@ pub fn message(pod: &Pod<'_>, rejecting: &[(&Entry<'_>, &str)]) -> String {
 
 /// The line about an entry that warns. A second run, which gets the returned object, has the same
 /// line.
-pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<String> {
+pub fn unrepaired(pod: &Pod, entry: &Entry) -> Option<String> {
     match verdict(pod, entry) {
         (Verdict::Warns, prefix) => line(pod, entry, prefix),
         _ => None,
@@ -52,7 +52,7 @@ pub fn unrepaired(pod: &Pod<'_>, entry: &Entry<'_>) -> Option<String> {
 
 /// The warnings of an answer: a line for each entry that warns, and for each repair that is worth
 /// knowing. If there are too many, the last line says how many more.
-pub fn warnings(pod: &Pod<'_>) -> Vec<String> {
+pub fn warnings(pod: &Pod) -> Vec<String> {
     let mut lines = Vec::new();
     for entry in &pod.entries {
         match verdict(pod, entry) {
@@ -78,7 +78,7 @@ pub fn warnings(pod: &Pod<'_>) -> Vec<String> {
 }
 
 /// What was done after a failed lookup.
-const fn suffix(pod: &Pod<'_>, what: &What) -> &'static str {
+const fn suffix(pod: &Pod, what: &What) -> &'static str {
     match what {
         What::Lookup(_, Action::Allow, _) => " (kept as it is)",
         What::Lookup(_, Action::UseCached, _) if pod.is_repaired => {

@@ -19,7 +19,7 @@ pub enum Verdict {
 
 /// The verdict about an entry, and how its sentence begins in a pod template: with what would
 /// become of the Pods.
-pub fn verdict(pod: &Pod<'_>, entry: &Entry<'_>) -> (Verdict, &'static str) {
+pub fn verdict(pod: &Pod, entry: &Entry) -> (Verdict, &'static str) {
     let settings = pod.settings;
     let of_pods = match (settings.mode, &entry.what) {
         _ if entry.sentence.is_none() => Verdict::Silent,

@@ -1,5 +1,6 @@
 //! Patterns for images: globs for normalised names.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
@@ -15,10 +16,9 @@ use super::reference::Reference;
 /// or, for a `*`, also the end of a repository with the start of its tag. Two more rules: beside a
 /// wildcard, a host has lower case, and its port doesn't begin with 0. A registry alone, such as
 /// `localhost`, is refused, because it nearly always means `localhost/*`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = regex())))]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(with = "String")]
+#[schemars(extend("pattern" = regex()))]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,
@@ -41,21 +41,6 @@ impl Pattern {
     }
 
     /// Whether the pattern matches one of the names of an image ([`Reference::names`]).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use consistent_pull_policy::image::{Pattern, Reference};
-    ///
-    /// let matches = |pattern: &str, image: &str| {
-    ///     let pattern = Pattern::try_from(pattern.to_owned()).expect("a valid pattern");
-    ///     let image = Reference::parse(image).expect("a valid reference");
-    ///     pattern.matches(&image.names())
-    /// };
-    /// assert!(matches("nginx", "docker.io/library/nginx:1.25"));
-    /// assert!(matches("*/nginx", "ghcr.io/team/nginx:1.25"));
-    /// assert!(!matches("nginx", "ghcr.io/team/nginx:1.25"));
-    /// ```
     pub fn matches(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.matches_name(name))
     }
@@ -100,10 +85,7 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern, and checks that an image can match.
-    ///
-    /// # Errors
-    /// Why none does, as a clause.
+    /// Reads a pattern. The error says why no image can match, as a clause.
     fn read(written: &str) -> Result<Self, &'static str> {
         if written.contains('@') {
             return Err("a digest doesn't count");
@@ -168,7 +150,6 @@ fn is_registry_alone(text: &str) -> bool {
 
 /// What a schema says about a pattern: a regular expression for all legal ones. It also lets registries
 /// alone and image IDs through.
-#[cfg(feature = "schema")]
 fn regex() -> String {
     let name = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?";
     let glob = "[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?";

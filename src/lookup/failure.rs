@@ -54,24 +54,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The class. A registry that answers is not down, whatever it says.
-    pub const fn class(self) -> Class {
-        match self {
-            Self::NotFound => Class::NotFound,
-            Self::RateLimited | Self::Unreachable | Self::ServerError | Self::Unavailable => {
-                Class::Unavailable
-            }
-            Self::UnreadableName | Self::AmbiguousHost | Self::Limit => Class::NotAsked,
-            Self::Denied
-            | Self::Unauthorized
-            | Self::Quota
-            | Self::Terms
-            | Self::Scan
-            | Self::NotGranted
-            | Self::Unknown => Class::Denied,
-        }
-    }
-
     /// What is wrong, as a clause that follows the image.
     const fn problem(self) -> &'static str {
         match self {
@@ -106,33 +88,6 @@ impl Cause {
             Self::Unknown => "can't be looked up for a reason that this policy doesn't know",
         }
     }
-
-    /// What a person can do about it.
-    const fn help(self) -> &'static str {
-        match self {
-            Self::NotFound => "correct its tag or repository",
-            Self::Denied | Self::Unauthorized => {
-                "correct its name, or give the PolicyServer a pull secret"
-            }
-            Self::Quota | Self::Terms => "look at the account with the registry",
-            Self::Scan => "look at the registry's report about it",
-            Self::RateLimited => "try again later, or skip it with registry.skipImages",
-            // The PolicyServer has to name a registry with its own certificate authority, and a
-            // registry without TLS.
-            Self::Unreachable => {
-                "try again later, or look for the cause in the policy server's log (TLS: \
-                 sourceAuthorities, HTTP: insecureSources)"
-            }
-            Self::ServerError | Self::Unavailable => {
-                "try again later, or look for the cause in the policy server's log"
-            }
-            Self::UnreadableName => "skip it with registry.skipImages",
-            Self::AmbiguousHost => "write its registry in lower case",
-            Self::NotGranted => "add it to hostCapabilities of the PolicyServer",
-            Self::Limit => "name fewer images in registry.images",
-            Self::Unknown => "look at the policy server's log",
-        }
-    }
 }
 
 /// A lookup that gave no answer.
@@ -152,9 +107,22 @@ impl From<Cause> for Failure {
 }
 
 impl Failure {
-    /// The class of the failure.
+    /// The class. A registry that answers is not down, whatever it says.
     pub const fn class(self) -> Class {
-        self.cause.class()
+        match self.cause {
+            Cause::NotFound => Class::NotFound,
+            Cause::RateLimited | Cause::Unreachable | Cause::ServerError | Cause::Unavailable => {
+                Class::Unavailable
+            }
+            Cause::UnreadableName | Cause::AmbiguousHost | Cause::Limit => Class::NotAsked,
+            Cause::Denied
+            | Cause::Unauthorized
+            | Cause::Quota
+            | Cause::Terms
+            | Cause::Scan
+            | Cause::NotGranted
+            | Cause::Unknown => Class::Denied,
+        }
     }
 
     /// Whether the same lookup may succeed later.
@@ -169,13 +137,33 @@ impl Failure {
     }
 
     /// What a person can do about it. `image` was looked up.
-    pub fn help(self, image: Reference<'_>) -> &'static str {
+    pub fn help(self, image: Reference) -> &'static str {
         let is_hex =
             |tag: &str| tag.len() == 64 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
         match self.cause {
             Cause::NotFound if image.digest.is_some() => "correct its digest or repository",
             Cause::NotFound if image.tag.is_some_and(is_hex) => "write @sha256: before a digest",
-            cause => cause.help(),
+            Cause::NotFound => "correct its tag or repository",
+            Cause::Denied | Cause::Unauthorized => {
+                "correct its name, or give the PolicyServer a pull secret"
+            }
+            Cause::Quota | Cause::Terms => "look at the account with the registry",
+            Cause::Scan => "look at the registry's report about it",
+            Cause::RateLimited => "try again later, or skip it with registry.skipImages",
+            // The PolicyServer has to name a registry with its own certificate authority, and a
+            // registry without TLS.
+            Cause::Unreachable => {
+                "try again later, or look for the cause in the policy server's log (TLS: \
+                 sourceAuthorities, HTTP: insecureSources)"
+            }
+            Cause::ServerError | Cause::Unavailable => {
+                "try again later, or look for the cause in the policy server's log"
+            }
+            Cause::UnreadableName => "skip it with registry.skipImages",
+            Cause::AmbiguousHost => "write its registry in lower case",
+            Cause::NotGranted => "add it to hostCapabilities of the PolicyServer",
+            Cause::Limit => "name fewer images in registry.images",
+            Cause::Unknown => "look at the policy server's log",
         }
     }
 }

@@ -17,34 +17,31 @@ enum Form {
 /// words come later and can contain any other form. Each form has a space, so no name of an image
 /// contains one. Sources: the errors of `oci-client` 0.16 to 0.18, of reqwest, and of Kubewarden's
 /// policy-evaluator.
-const FORMS: [(&str, Form); 12] = [
-    ("envelope: OCI API errors: [", Form::Words),
-    ("Server error: url ", Form::Status),
-    ("Not authorized: url ", Form::Cause(Cause::Unauthorized)),
+const FORMS: [(Form, &[&str]); 7] = [
+    (Form::Words, &["envelope: OCI API errors: ["]),
+    (Form::Status, &["Server error: url "]),
+    (Form::Cause(Cause::Unauthorized), &["Not authorized: url "]),
     (
-        "OCI distribution spec violation",
-        Form::Cause(Cause::Unknown),
-    ),
-    ("Digest error", Form::Cause(Cause::Unknown)),
-    ("error sending request", Form::Cause(Cause::Unreachable)),
-    ("error following redirect", Form::Cause(Cause::Unreachable)),
-    (
-        "error decoding response body",
         Form::Cause(Cause::Unreachable),
+        &[
+            "error sending request",
+            "error following redirect",
+            "error decoding response body",
+            "request or response body error",
+        ],
     ),
     (
-        "request or response body error",
-        Form::Cause(Cause::Unreachable),
-    ),
-    (
-        "has not been granted access",
         Form::Cause(Cause::NotGranted),
+        &["has not been granted access"],
     ),
     (
-        "invalid reference format",
         Form::Cause(Cause::UnreadableName),
+        &["invalid reference format", "repository name must"],
     ),
-    ("repository name must", Form::Cause(Cause::UnreadableName)),
+    (
+        Form::Cause(Cause::Unknown),
+        &["OCI distribution spec violation", "Digest error"],
+    ),
 ];
 
 /// The end of a registry's words where the host repeats its error in the same line, as Kubewarden
@@ -133,10 +130,15 @@ const PHRASES: [(Cause, &[&str]); 8] = [
 
 /// The failure that a host's error text tells.
 pub fn read(text: &str) -> Failure {
-    let found = FORMS.into_iter().filter_map(|(mark, form)| {
-        let (before, after) = text.split_once(mark)?;
-        Some((before.len(), form, after))
-    });
+    let marks =
+        |(form, marks): (Form, &'static [&str])| marks.iter().map(move |mark| (form, *mark));
+    let found = FORMS
+        .into_iter()
+        .flat_map(marks)
+        .filter_map(|(form, mark)| {
+            let (before, after) = text.split_once(mark)?;
+            Some((before.len(), form, after))
+        });
     match found.min_by_key(|(position, ..)| *position) {
         Some((_, Form::Words, after)) => cause_of_words(after).into(),
         Some((_, Form::Status, after)) => of_status(after),

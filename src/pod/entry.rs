@@ -3,6 +3,7 @@
 use super::pull::Pull;
 use crate::image::PullPolicy;
 use crate::lookup::Class;
+use crate::sanitize::sanitize;
 use crate::settings::Action;
 
 /// A change that a rule made in the Pod, or a report.
@@ -21,7 +22,7 @@ pub struct Entry<'o> {
 }
 
 /// Writes a sentence about a pull, which pulls this image.
-type Writer<'o> = dyn Fn(&Pull<'_>, &str) -> Sentence + 'o;
+type Writer<'o> = dyn Fn(&Pull, &str) -> Sentence + 'o;
 
 /// What a rule did. The first three are changes, the others are reports.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,13 +56,30 @@ pub struct Sentence {
     pub repaired: Option<String>,
 }
 
+impl Sentence {
+    /// The sentence about a pull policy. `why` it is wrong follows `but`, and `reason` is why it
+    /// changes. None if the change needs no warning.
+    pub fn of_policy(pull: &Pull, image: &str, why: &str, reason: Option<&str>) -> Self {
+        let (name, policy, before) = (pull.label(), pull.policy, pull.policy_before());
+        let written = sanitize(pull.written_image);
+        let repaired = |reason| {
+            format!("{name} now pulls {written} with {policy} instead of {before}{reason}")
+        };
+        Self {
+            problem: format!("{name} pulls {image} with {before} but {why}"),
+            help: format!("set {name} to {policy}"),
+            repaired: reason.map(repaired),
+        }
+    }
+}
+
 impl<'o> Entry<'o> {
     /// An entry with a sentence.
     pub fn new(
         rule: &'static str,
         pull: usize,
         what: What,
-        sentence: impl Fn(&Pull<'_>, &str) -> Sentence + 'o,
+        sentence: impl Fn(&Pull, &str) -> Sentence + 'o,
     ) -> Self {
         Self {
             sentence: Some(Box::new(sentence)),
@@ -88,10 +106,7 @@ impl<'o> Entry<'o> {
 
     /// The field that it is about: its key, the value that came in, and the value that is there now
     /// or should be there.
-    pub fn field<'p>(
-        &self,
-        pull: &'p Pull<'_>,
-    ) -> (&'static str, Option<&'p str>, Option<&'p str>) {
+    pub fn field<'p>(&self, pull: &'p Pull) -> (&'static str, Option<&'p str>, Option<&'p str>) {
         let (image, policy) = (pull.list.image_key(), pull.list.policy_key());
         let policy_before = pull.written_policy.map(PullPolicy::as_str);
         match self.what {

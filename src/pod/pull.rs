@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
+use smart_default::SmartDefault;
 
 use super::spec::List;
 use crate::image::{Invalid, PullPolicy, Reference};
@@ -11,29 +12,27 @@ use crate::json::{self, InvalidField};
 use crate::sanitize::sanitize;
 use crate::settings::{ForImage, Settings};
 
-/// A moment of a Pod's start. A later moment is greater.
+/// A moment of a Pod's start: when this number of init containers of the request has started. A
+/// later moment is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(usize);
+pub struct Moment(pub usize);
 
 impl Moment {
     /// All app containers start.
     pub const APPS: Self = Self(usize::MAX);
-
-    /// This number of init containers of the request has started.
-    pub const fn after(init_containers: usize) -> Self {
-        Self(init_containers)
-    }
 }
 
 /// A container of any kind or an image volume. The rules change its image and its pull policy.
-#[derive(Clone)]
+#[derive(Clone, SmartDefault)]
 pub struct Pull<'o> {
     /// The position in the Pod.
     pub position: usize,
+    #[default(List::Containers)]
     pub list: List,
     /// The index in the list: that of the request, or of an added check in the returned object.
     pub index: usize,
     /// The entry of the request.
+    #[default(&Value::Null)]
     pub value: &'o Value,
     /// Of a check that a rule has added: the fields that all of these have.
     pub added: Option<Rc<Map<String, Value>>>,
@@ -41,12 +40,14 @@ pub struct Pull<'o> {
     /// The image that came in.
     pub written_image: &'o str,
     /// This image, parsed.
+    #[default(Err(Invalid::EMPTY))]
     pub reference: Result<Reference<'o>, Invalid>,
     /// The image that a rule has written in its place.
     pub new_image: Option<String>,
     /// The pull policy that came in. None if none was set.
     pub written_policy: Option<PullPolicy>,
     /// The pull policy now.
+    #[default(PullPolicy::IfNotPresent)]
     pub policy: PullPolicy,
     /// What the settings say about the image that came in.
     pub settings: ForImage<'o>,
@@ -62,15 +63,13 @@ pub struct Pull<'o> {
     /// At UPDATE, the image of this container in the stored object.
     pub stored_image: Option<&'o str>,
     /// Whether the request adds it or changes its image. At CREATE, every pull is new.
+    #[default = true]
     pub is_new: bool,
 }
 
 impl<'o> Pull<'o> {
     /// Reads an entry of a list. `source` is the object that has the image and the pull policy.
     /// The fields that depend on other entries or on the request are filled in later.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(
         list: List,
         index: usize,
@@ -86,6 +85,8 @@ impl<'o> Pull<'o> {
         let reference = Reference::parse(image);
         let for_image = reference.map(|image| settings.for_image(&image));
         let mut pull = Self {
+            list,
+            index,
             name: name.into(),
             value,
             written_image: image,
@@ -93,34 +94,10 @@ impl<'o> Pull<'o> {
             written_policy: pull_policy(source, list.policy_key())?,
             settings: for_image.unwrap_or_default(),
             ends,
-            ..Self::new(list, index)
+            ..Self::default()
         };
         pull.policy = pull.policy_before();
         Ok(pull)
-    }
-
-    /// A pull without an entry of the request.
-    pub fn new(list: List, index: usize) -> Self {
-        Self {
-            position: 0,
-            list,
-            index,
-            value: &Value::Null,
-            added: None,
-            name: Cow::default(),
-            written_image: "",
-            reference: Err(Invalid::EMPTY),
-            new_image: None,
-            written_policy: None,
-            policy: PullPolicy::IfNotPresent,
-            settings: ForImage::default(),
-            ends: false,
-            is_check: false,
-            moment: None,
-            mounted_by: Vec::new(),
-            stored_image: None,
-            is_new: true,
-        }
     }
 
     /// The name, the image and the pull policy of a check that a rule has added, as its entry has
@@ -145,7 +122,7 @@ impl<'o> Pull<'o> {
     }
 
     /// The pull policy that came in, or else the server default.
-    fn policy_before(&self) -> PullPolicy {
+    pub fn policy_before(&self) -> PullPolicy {
         let server_default = || PullPolicy::server_default(self.reference.as_ref().ok());
         self.written_policy.unwrap_or_else(server_default)
     }
@@ -193,7 +170,7 @@ impl<'o> Pull<'o> {
 
     /// The image that came in, in the same form.
     pub fn same_image_before(&self) -> Cow<'o, str> {
-        let lacks_version = |image: Reference<'_>| image.tag.is_none() && image.digest.is_none();
+        let lacks_version = |image: Reference| image.tag.is_none() && image.digest.is_none();
         if self.reference.is_ok_and(lacks_version) {
             [self.written_image, ":latest"].concat().into()
         } else {
@@ -210,8 +187,11 @@ impl<'o> Pull<'o> {
 
     /// The path of the image or of the pull policy, by its key.
     pub fn field_path(&self, spec: &str, index: usize, key: &str) -> String {
-        let field = [".", self.list.source_path(), key].concat();
-        self.path(spec, index, &field)
+        let parent = match self.list {
+            List::Volumes => ".image.",
+            _ => ".",
+        };
+        self.path(spec, index, &[parent, key].concat())
     }
 
     /// The name for a sentence. A name of digits only would be read as a number.
@@ -223,24 +203,6 @@ impl<'o> Pull<'o> {
             List::Volumes => format!("volume {name}").into(),
             _ => format!("container {name}").into(),
         }
-    }
-
-    /// `app pulls nginx with IfNotPresent`: what came in. `image` is as the sentence shows it.
-    pub fn pulls(&self, image: &str) -> String {
-        let (name, policy) = (self.label(), self.policy_before());
-        format!("{name} pulls {image} with {policy}")
-    }
-
-    /// `app now pulls nginx with Always instead of IfNotPresent`
-    pub fn now_pulls(&self) -> String {
-        let (name, image) = (self.label(), sanitize(self.written_image));
-        let (now, before) = (self.policy, self.policy_before());
-        format!("{name} now pulls {image} with {now} instead of {before}")
-    }
-
-    /// `set app to Always`
-    pub fn advice(&self) -> String {
-        format!("set {} to {}", self.label(), self.policy)
     }
 }
 

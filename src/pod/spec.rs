@@ -12,9 +12,6 @@ pub struct Spec<'o>(&'o Value);
 
 impl<'o> Spec<'o> {
     /// Reads a Pod spec, apart from its containers and volumes.
-    ///
-    /// # Errors
-    /// A value has a wrong shape.
     pub fn read(value: &'o Value) -> Result<Self, InvalidField<'o>> {
         json::typed(value, "hostUsers", "a boolean", Value::as_bool)?;
         json::string(value, "runtimeClassName")?;
@@ -106,9 +103,6 @@ impl List {
 
     /// The object of an entry that has the image and the pull policy. None if the entry has no
     /// image, e.g. a volume of another kind.
-    ///
-    /// # Errors
-    /// The entry is no object.
     pub fn source(self, entry: &Value) -> Result<Option<&Value>, InvalidField<'_>> {
         match self {
             Self::Volumes => json::member(entry, "image"),
@@ -129,14 +123,6 @@ impl List {
         match self {
             Self::Volumes => "pullPolicy",
             _ => "imagePullPolicy",
-        }
-    }
-
-    /// The path from an entry to the object that has the image, with a dot behind it.
-    pub const fn source_path(self) -> &'static str {
-        match self {
-            Self::Volumes => "image.",
-            _ => "",
         }
     }
 }

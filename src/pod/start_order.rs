@@ -19,9 +19,9 @@ use crate::image::PullPolicy;
 
 /// When a pull is made. `mounting` is the first container that mounts it, if it is a volume. None
 /// for an ephemeral container, and for a volume that no container mounts.
-pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
+pub fn moment(pull: &Pull, mounting: Option<&Pull>) -> Option<Moment> {
     match pull.list {
-        List::InitContainers => Some(Moment::after(pull.index.saturating_add(1))),
+        List::InitContainers => Some(Moment(pull.index.saturating_add(1))),
         List::Containers => Some(Moment::APPS),
         List::EphemeralContainers => None,
         List::Volumes => mounting?.moment,
@@ -32,13 +32,13 @@ pub fn moment(pull: &Pull<'_>, mounting: Option<&Pull<'_>>) -> Option<Moment> {
 /// among equals the first of the Pod.
 pub type Strongest = (PullPolicy, Reverse<usize>);
 
-fn strength(pull: &Pull<'_>) -> Strongest {
+fn strength(pull: &Pull) -> Strongest {
     (pull.policy, Reverse(pull.position))
 }
 
 /// The strongest of `others` that starts after each check, by the check's position. The lists can be
 /// very long, so no two pulls are compared with each other.
-pub fn strongest_after(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usize, Strongest> {
+pub fn strongest_after(checks: &[&Pull], others: &[&Pull]) -> BTreeMap<usize, Strongest> {
     let mut found = strongest_on_apps(checks, others);
     // Sorted by moment, each becomes the strongest of itself and all later ones.
     let others = others.iter();
@@ -65,9 +65,9 @@ pub fn strongest_after(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<u
 
 /// The same for the checks that are volumes which only app containers mount. After such a volume
 /// start the app containers that mount it, and the volumes that only such containers mount.
-fn strongest_on_apps(checks: &[&Pull<'_>], others: &[&Pull<'_>]) -> BTreeMap<usize, Strongest> {
-    let is_with_apps = |pull: &&&Pull<'_>| pull.moment == Some(Moment::APPS);
-    let mut checks_on: BTreeMap<usize, Vec<&Pull<'_>>> = BTreeMap::new();
+fn strongest_on_apps(checks: &[&Pull], others: &[&Pull]) -> BTreeMap<usize, Strongest> {
+    let is_with_apps = |pull: &&&Pull| pull.moment == Some(Moment::APPS);
+    let mut checks_on: BTreeMap<usize, Vec<&Pull>> = BTreeMap::new();
     for check in checks.iter().filter(is_with_apps) {
         for app in &check.mounted_by {
             checks_on.entry(*app).or_default().push(check);

@@ -7,7 +7,7 @@ const RULE: &str = "disallowed-policy";
 
 /// Replaces or reports the pull policies that the settings disallow. In an existing Pod, pull
 /// policies are immutable, so there is no repair.
-pub fn replace(pod: &mut Pod<'_>) {
+pub fn replace(pod: &mut Pod) {
     let may_set = pod.request.operation.may_set_policies();
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         let Some((setting, pattern, allowed)) = disallowed(pull) else {
@@ -19,18 +19,18 @@ pub fn replace(pod: &mut Pod<'_>) {
         } else {
             What::FixedPolicy(allowed)
         };
+        let sentence = move |pull: &Pull, image: &str| {
+            let why = format!("images.{setting} has {}", pattern.as_str());
+            let reason = format!(" (images.{setting})");
+            let mut sentence = Sentence::of_policy(pull, image, &why, Some(&reason));
+            if !may_set {
+                sentence.help =
+                    format!("a Pod's pull policies can't change, so create it anew with {allowed}");
+            }
+            sentence
+        };
         pod.entries
-            .push(Entry::new(RULE, pull.position, what, move |pull, image| {
-                let (pulls, pattern) = (pull.pulls(image), pattern.as_str());
-                let anew = || {
-                    format!("a Pod's pull policies can't change, so create it anew with {allowed}")
-                };
-                Sentence {
-                    problem: format!("{pulls} but images.{setting} has {pattern}"),
-                    help: if may_set { pull.advice() } else { anew() },
-                    repaired: Some(format!("{} (images.{setting})", pull.now_pulls())),
-                }
-            }));
+            .push(Entry::new(RULE, pull.position, what, sentence));
     }
 }
 

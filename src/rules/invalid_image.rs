@@ -13,7 +13,7 @@ const RULE: &str = "invalid-image";
 
 /// Reports the images that can't be pulled. An empty image in a pod template is left to the API
 /// server, because a controller may fill it in.
-pub fn report(pod: &mut Pod<'_>) {
+pub fn report(pod: &mut Pod) {
     let spec = pod.request.kind.spec_path();
     for pull in &pod.pulls {
         if !pull.is_new || pull.is_valid() || pull.settings.is_exempt {
@@ -27,7 +27,7 @@ pub fn report(pod: &mut Pod<'_>) {
                 "write the image's name",
             ),
         };
-        let sentence = move |pull: &Pull<'_>, image: &str| {
+        let sentence = move |pull: &Pull, image: &str| {
             let name = pull.label();
             let path = pull.field_path(spec, pull.index, pull.list.image_key());
             Sentence {

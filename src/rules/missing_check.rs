@@ -20,7 +20,7 @@ const RULE: &str = "missing-check";
 /// Adds the checks of the images that are not covered, or reports the images, as
 /// `imageChecks.onMissing` says. `images` has the positions of the pulls with each image, and gets
 /// those of the added checks.
-pub fn add(pod: &mut Pod<'_>, images: &mut [Vec<usize>]) {
+pub fn add(pod: &mut Pod, images: &mut [Vec<usize>]) {
     let action = pod.settings.image_checks.on_missing;
     if action == OnMissing::Off || !applies(pod) {
         return;
@@ -57,13 +57,13 @@ pub fn add(pod: &mut Pod<'_>, images: &mut [Vec<usize>]) {
 
 /// Whether `imageChecks.onMissing` applies to the Pod. Without image checks, it applies only where
 /// work can be half done.
-fn applies(pod: &Pod<'_>) -> bool {
+fn applies(pod: &Pod) -> bool {
     let can_be_half_done = pod.first_init().is_some() || !pod.spec.restarts_always();
     pod.has_checks() || (pod.settings.image_checks.pods_without_checks && can_be_half_done)
 }
 
 /// The change that puts the check of an image into the Pod, as its last pull.
-fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry<'o>> {
+fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull) -> Option<Entry<'o>> {
     let pull = pod.pulls.get(image.pull)?;
     let waiting = pod.at(&pull.mounted_by).next().unwrap_or(pull);
     let waiting = waiting.label().into_owned();
@@ -89,7 +89,7 @@ fn added<'o>(pod: &Pod<'o>, image: &Uncovered, check: &Pull<'_>) -> Option<Entry
 /// The report of an image that gets no check.
 fn report<'o>(image: &Uncovered, NotAdded { why, is_warning }: &NotAdded) -> Entry<'o> {
     let (why, policy) = (why.clone(), image.policy);
-    let sentence = move |pull: &Pull<'_>, image: &str| Sentence {
+    let sentence = move |pull: &Pull, image: &str| Sentence {
         problem: problem(pull, image),
         help: match &why {
             Some(why) => (**why).to_owned(),
@@ -103,7 +103,7 @@ fn report<'o>(image: &Uncovered, NotAdded { why, is_warning }: &NotAdded) -> Ent
     }
 }
 
-fn problem(pull: &Pull<'_>, image: &str) -> String {
+fn problem(pull: &Pull, image: &str) -> String {
     let name = pull.label();
     format!("{name} pulls {image} but no image check pulls it first")
 }

@@ -15,7 +15,7 @@ const RULE: &str = "pull-once";
 
 /// Replaces `Always` with `IfNotPresent` in the containers that start after an init container with
 /// the same image and `Always`. `images` has the positions of the pulls with each image.
-pub fn lower(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
+pub fn lower(pod: &mut Pod, images: &[Vec<usize>]) {
     if !pod.settings.pull_once || !pod.has_checks() {
         return;
     }

@@ -15,7 +15,7 @@ use crate::settings::Lookup;
 
 /// Looks up the images that the settings select, and does what the settings demand. Returns the
 /// failed lookups, sorted by image.
-pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut dyn Client) -> Vec<Entry<'o>> {
+pub fn look_up<'o>(pod: &mut Pod<'o>, client: &mut Client) -> Vec<Entry<'o>> {
     let lookup = pod.settings.registry.lookup;
     if lookup == Lookup::Off {
         return Vec::new();

@@ -13,7 +13,7 @@ use crate::request::Operation;
 const RULE: &str = "stale-check";
 
 /// Warns of each check whose image no pull that is no check has, neither as it came in nor now.
-pub fn report(pod: &mut Pod<'_>) {
+pub fn report(pod: &mut Pod) {
     if !pod.has_checks() {
         return;
     }
@@ -25,7 +25,7 @@ pub fn report(pod: &mut Pod<'_>) {
     before.extend(changed.map(Pull::same_image_before));
     let is_used = |image: &str| images.contains(image) || before.contains(image);
     let is_update = pod.request.operation == Operation::PodUpdate;
-    let is_stored = |pull: &&Pull<'_>| pull.is_check && pull.added.is_none();
+    let is_stored = |pull: &&Pull| pull.is_check && pull.added.is_none();
     for check in pod.pulls.iter().filter(is_stored) {
         let image = check.same_image();
         // In an earlier run, *registry* may have pinned the check and not the container.
@@ -34,7 +34,7 @@ pub fn report(pod: &mut Pod<'_>) {
             && !is_used(&check.same_image_before())
             && !tag.is_some_and(|tag| images.contains(tag))
         {
-            let sentence = move |pull: &Pull<'_>, image: &str| sentence(pull, image, is_update);
+            let sentence = move |pull: &Pull, image: &str| sentence(pull, image, is_update);
             pod.entries.push(Entry {
                 is_warning: true,
                 ..Entry::new(RULE, check.position, What::WrongImage, sentence)
@@ -43,7 +43,7 @@ pub fn report(pod: &mut Pod<'_>) {
     }
 }
 
-fn sentence(pull: &Pull<'_>, image: &str, is_update: bool) -> Sentence {
+fn sentence(pull: &Pull, image: &str, is_update: bool) -> Sentence {
     let name = pull.label();
     Sentence {
         problem: format!("{name} pulls {image}, which nothing else in the Pod names in this way"),

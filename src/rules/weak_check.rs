@@ -12,7 +12,7 @@ use crate::pod::{Entry, Pod, Sentence, What, strongest_after};
 const RULE: &str = "weak-check";
 
 /// Raises the checks that are too weak. `images` has the positions of the pulls with each image.
-pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
+pub fn raise(pod: &mut Pod, images: &[Vec<usize>]) {
     for pulls in images {
         let (mut checks, others): (Vec<_>, Vec<_>) = pod.at(pulls).partition(|pull| pull.is_check);
         let strongest = others.iter().map(|pull| pull.policy).max();
@@ -32,12 +32,9 @@ pub fn raise(pod: &mut Pod<'_>, images: &[Vec<usize>]) {
             }
             pod.entries
                 .push(Entry::new(RULE, check, What::Policy, move |pull, image| {
-                    let pulls = pull.pulls(image);
-                    Sentence {
-                        problem: format!("{pulls} but {strongest} pulls it with {needed}"),
-                        help: pull.advice(),
-                        repaired: Some(format!("{}, as {strongest} needs", pull.now_pulls())),
-                    }
+                    let why = format!("{strongest} pulls it with {needed}");
+                    let reason = format!(", as {strongest} needs");
+                    Sentence::of_policy(pull, image, &why, Some(&reason))
                 }));
         }
     }

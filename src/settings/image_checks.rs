@@ -3,26 +3,28 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Container;
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
+use smart_default::SmartDefault;
 use wildmatch::WildMatch;
 
 use super::value;
-use crate::json::{self, InvalidMember};
+use crate::json;
 
 /// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
 /// number follows the prefix.
 const PREFIX_MAX: usize = 58;
 
 /// How image checks are recognised, which images need one, and how missing checks are added.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageChecks {
     /// An init container or image volume is an image check only if its name starts with one of
     /// these prefixes. The names of added checks start with the first prefix.
     #[serde(deserialize_with = "prefixes")]
+    #[default(["imagecheck-", "imagepullcheck-"].map(|prefix| Prefix(prefix.into())).into())]
     pub name_prefixes: Vec<Prefix>,
     /// What happens to an image that needs a check and has none, in a Pod that has image checks.
     pub on_missing: OnMissing,
@@ -40,29 +42,11 @@ pub struct ImageChecks {
     // Boxed, because the type has more than 1,000 bytes: settings without a template would touch
     // four more pages of memory.
     #[serde(deserialize_with = "template")]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Option<serde_json::Map<String, Value>>")
-    )]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub template: Option<Box<Container>>,
     /// The init containers that have to run before an added one, e.g. `copy-agent`.
     #[serde(deserialize_with = "value::strings")]
     pub insert_after: Vec<NamePattern>,
-}
-
-impl Default for ImageChecks {
-    fn default() -> Self {
-        Self {
-            name_prefixes: ["imagecheck-", "imagepullcheck-"]
-                .map(|prefix| Prefix(prefix.into()))
-                .into(),
-            on_missing: OnMissing::default(),
-            pods_without_checks: false,
-            form: Form::default(),
-            template: None,
-            insert_after: Vec::new(),
-        }
-    }
 }
 
 impl ImageChecks {
@@ -91,9 +75,8 @@ fn prefixes<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Prefix>, D::Erro
 
 /// A prefix of the names of image checks: 1 to 58 lower-case letters, digits and `-`. It begins
 /// with no `-`.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$")))]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("pattern" = "^[a-z0-9][a-z0-9-]{0,57}$"))]
 #[serde(try_from = "String")]
 pub struct Prefix(String);
 
@@ -114,9 +97,8 @@ impl TryFrom<String> for Prefix {
 
 /// A glob for the names of containers and image volumes. `*` is any run of characters, `?` is any
 /// one character.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$")))]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("pattern" = "^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$"))]
 #[serde(try_from = "String")]
 pub struct NamePattern(String);
 
@@ -147,8 +129,7 @@ const fn is_label_byte(byte: u8) -> bool {
 }
 
 /// What happens to an image that needs a check and has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum OnMissing {
     /// Nothing.
     Off,
@@ -164,8 +145,7 @@ pub enum OnMissing {
 }
 
 /// What an added check is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Form {
     /// An init container: a copy of the Pod's last check that can be copied, or else made from the
     /// `template`.
@@ -196,7 +176,7 @@ const ENDS: &str = "a check runs once and ends";
 /// Reads the template as it is written. The error begins with a dot and the path of the field.
 fn template<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Box<Container>>, D::Error> {
     let fields = Value::deserialize(source)?;
-    let container = json::container(&fields).map_err(|InvalidMember { path, problem }| {
+    let container = json::container(&fields).map_err(|(path, problem)| {
         if path.is_empty() {
             D::Error::custom("must be an object")
         } else {

@@ -2,14 +2,15 @@
 
 use std::cell::LazyCell;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 
 use super::{Settings, value};
 use crate::image::{Pattern, Reference};
 
 /// The pull policies that are required or forbidden for some images.
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Images {
     /// Containers of these images pull with `Always`. This is for clusters with several tenants:
@@ -27,8 +28,7 @@ pub struct Images {
 }
 
 /// Which images this policy looks up in their registries, and what follows from the answers.
-#[derive(Debug, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, Serialize, SmartDefault, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Registry {
     /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
@@ -43,32 +43,21 @@ pub struct Registry {
     #[serde(deserialize_with = "value::strings")]
     pub skip_images: Vec<Pattern>,
     /// What happens if the tag, the digest or the repository does not exist.
+    #[default(Action::Reject)]
     pub on_not_found: Action,
     /// What happens if the registry answers 401 or 403, if it refuses in any other words, or if the
     /// host doesn't grant lookups. The credentials of policy-server are not those of the Pod.
+    #[default(Action::Allow)]
     pub on_denied: Action,
     /// What happens if nobody answers, or not now: no connection, DNS, TLS, a time-out, 408, 429 or
     /// 5xx. Also for an image whose name can't be asked for, and for an image beyond the 20th lookup
     /// of a request.
+    #[default(Action::Allow)]
     pub on_unavailable: Action,
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self {
-            lookup: Lookup::Off,
-            images: Vec::new(),
-            skip_images: Vec::new(),
-            on_not_found: Action::Reject,
-            on_denied: Action::Allow,
-            on_unavailable: Action::Allow,
-        }
-    }
-}
-
 /// Whether this policy asks the registry for the digest behind a tag, and which tags it pins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Lookup {
     /// The registry is not asked.
     #[default]
@@ -90,8 +79,7 @@ impl Lookup {
 }
 
 /// What happens if a lookup fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum Action {
     /// The image is a finding without a repair.
     Reject,
@@ -120,7 +108,7 @@ pub struct ForImage<'s> {
 
 impl Settings {
     /// What the settings say about an image.
-    pub(crate) fn for_image<'s>(&'s self, image: &Reference<'_>) -> ForImage<'s> {
+    pub(crate) fn for_image<'s>(&'s self, image: &Reference) -> ForImage<'s> {
         let (images, registry) = (&self.images, &self.registry);
         // Most installations name no images, and then the names of the image are not made.
         let names = LazyCell::new(|| image.names());

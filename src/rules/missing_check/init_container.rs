@@ -8,10 +8,8 @@ use crate::json::{self, lenient_list, lenient_string};
 use crate::pod::{List, Moment, Pod, Pull};
 use crate::sanitize::sanitize;
 
-/// The first added init container, without a name and an image.
-///
-/// # Errors
-/// The sentence that says why none is added.
+/// The first added init container, without a name and an image. The error is the sentence that says
+/// why none is added.
 pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
     let because = |why| format!("none is added, because {why}");
     let (container, index) = container(pod).map_err(because)?;
@@ -22,23 +20,23 @@ pub fn init_container<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
     };
     fields.remove("name");
     Ok(Pull {
+        list: List::InitContainers,
+        index,
         added: Some(fields.into()),
-        moment: Some(Moment::after(index)),
-        ..Pull::new(List::InitContainers, index)
+        moment: Some(Moment(index)),
+        ..Pull::default()
     })
 }
 
 /// A container with the fields of the added ones, and the index of the first of them: a copy of the
-/// last check that can be copied, or else the check template.
-///
-/// # Errors
-/// Why none is added, as a clause.
-fn container(pod: &Pod<'_>) -> Result<(Container, usize), String> {
+/// last check that can be copied, or else the check template. The error says why none is added, as a
+/// clause.
+fn container(pod: &Pod) -> Result<(Container, usize), String> {
     let inits = || {
         let pulls = pod.pulls.iter();
         pulls.filter(|pull| pull.list == List::InitContainers)
     };
-    let after = |pull: Option<&Pull<'_>>| pull.map_or(0, |pull| pull.index.saturating_add(1));
+    let after = |pull: Option<&Pull>| pull.map_or(0, |pull| pull.index.saturating_add(1));
     let after_checks = after(inits().rfind(|pull| pull.is_check));
     let mut why =
         "no check of this Pod can be copied and imageChecks.template is not set".to_owned();
@@ -54,7 +52,7 @@ fn container(pod: &Pod<'_>) -> Result<(Container, usize), String> {
     }
     let settings = &pod.settings.image_checks;
     let template = settings.template.as_ref().ok_or(why)?;
-    let is_named = |pull: &&Pull<'_>| {
+    let is_named = |pull: &&Pull| {
         let mut patterns = settings.insert_after.iter();
         patterns.any(|pattern| pattern.matches(&pull.name))
     };
@@ -79,16 +77,19 @@ const COPIED: [&str; 10] = [
     "terminationMessagePolicy",
 ];
 
+/// The prefix of an annotation that gives a container an `AppArmor` profile. The container's name
+/// follows it. Source: `DeprecatedAppArmorBetaContainerAnnotationKeyPrefix` in
+/// `staging/src/k8s.io/api/core/v1/annotation_key_constants.go`.
+const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
+
 /// A copy of a check, without name, image and pull policy. None if the check's program comes from
 /// its own image, or if an annotation gives it an `AppArmor` profile: the key of such an annotation
-/// names one container, so a copy would have no profile.
-///
-/// # Errors
-/// The path of a field that Kubernetes' type doesn't know, or that has another type.
-fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
+/// names one container, so a copy would have no profile. The error is the path of a field that
+/// Kubernetes' type doesn't know, or that has another type.
+fn copy(pod: &Pod, check: &Pull) -> Result<Option<Container>, String> {
     let entry = check.value;
-    let has_profile = pod.metadata.has_app_armor_profile(&check.name);
-    if has_profile || !runs_program_of_mount(entry) {
+    let profile = [APP_ARMOR_ANNOTATION, &check.name].concat();
+    if pod.metadata.annotation(&profile).is_some() || !runs_program_of_mount(entry) {
         return Ok(None);
     }
     let mut fields = Map::new();
@@ -108,7 +109,7 @@ fn copy(pod: &Pod<'_>, check: &Pull<'_>) -> Result<Option<Container>, String> {
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
     let container = json::container(&Value::Object(fields));
-    container.map(Some).map_err(|invalid| invalid.path)
+    container.map(Some).map_err(|(path, _)| path)
 }
 
 /// Whether a variable of the environment may be in the command, in the arguments or in the
@@ -127,10 +128,7 @@ fn uses_environment(check: &Value) -> bool {
 /// absolute path at or below a mount path. Any other program comes from the check's own image, and
 /// the image of an added check may not have it.
 fn runs_program_of_mount(check: &Value) -> bool {
-    let Some(program) = lenient_list(check, "command")
-        .first()
-        .and_then(Value::as_str)
-    else {
+    let Some(program) = check.pointer("/command/0").and_then(Value::as_str) else {
         return false;
     };
     if !program.starts_with('/') || program.contains("..") || program.contains('$') {
@@ -152,14 +150,12 @@ fn path_parts(path: &str) -> Vec<&str> {
 }
 
 /// The fields of the template, as they fit into the Pod. `last_named` is the last init container
-/// that `imageChecks.insertAfter` names: it fills the volumes of the template.
-///
-/// # Errors
-/// Why a check of the template could not run, as a clause.
+/// that `imageChecks.insertAfter` names: it fills the volumes of the template. The error says why a
+/// check of the template could not run, as a clause.
 fn from_template(
     template: &Container,
-    pod: &Pod<'_>,
-    last_named: Option<&Pull<'_>>,
+    pod: &Pod,
+    last_named: Option<&Pull>,
 ) -> Result<Container, String> {
     let mounts = template.volume_mounts.as_deref().unwrap_or_default();
     let names_any = !pod.settings.image_checks.insert_after.is_empty();
@@ -197,29 +193,27 @@ fn volumes<'o>(pod: &Pod<'o>) -> Vec<&'o str> {
     pod.spec.volume_names().chain(of_claims).collect()
 }
 
-/// Checks that a mount of the template sees the same folder of its volume as one of these mounts.
-///
-/// # Errors
-/// These mounts have the volume, and all with another `subPath` or `subPathExpr`.
+/// Checks that a mount of the template sees the same folder of its volume as one of these mounts. It
+/// is an error if these have the volume, and all with another `subPath` or `subPathExpr`.
 fn has_same_sub_path(mount: &VolumeMount, mounts: &[Value]) -> Result<(), String> {
-    let wanted = [&mount.sub_path, &mount.sub_path_expr];
-    let wanted = wanted.map(|path| path.as_deref().unwrap_or_default());
-    let of_volume = mounts
+    let wanted =
+        [&mount.sub_path, &mount.sub_path_expr].map(|path| path.as_deref().unwrap_or_default());
+    let sub_paths: Vec<_> = mounts
         .iter()
-        .filter(|other| lenient_string(other, "name") == Some(&mount.name));
-    let mut sub_paths = of_volume.map(|other| {
-        ["subPath", "subPathExpr"].map(|key| lenient_string(other, key).unwrap_or_default())
-    });
-    let Some(first) = sub_paths.next() else {
-        return Ok(());
-    };
-    if first == wanted || sub_paths.any(|paths| paths == wanted) {
-        return Ok(());
+        .filter(|other| lenient_string(other, "name") == Some(&mount.name))
+        .map(|other| {
+            ["subPath", "subPathExpr"].map(|key| lenient_string(other, key).unwrap_or_default())
+        })
+        .collect();
+    match sub_paths.first() {
+        Some(first) if !sub_paths.contains(&wanted) => {
+            let (volume, mount) = (sanitize(&mount.name), how_to_mount(*first));
+            Err(format!(
+                "imageChecks.template would not find its program: write its mount of {volume} {mount}"
+            ))
+        }
+        _ => Ok(()),
     }
-    let (volume, mount) = (sanitize(&mount.name), how_to_mount(first));
-    Err(format!(
-        "imageChecks.template would not find its program: write its mount of {volume} {mount}"
-    ))
 }
 
 /// How the template has to write its mount.

@@ -15,7 +15,7 @@ pub struct Uncovered {
 }
 
 /// The images that are not covered. `images` has the positions of the pulls with each image.
-pub fn uncovered(pod: &Pod<'_>, images: &[Vec<usize>]) -> Vec<Uncovered> {
+pub fn uncovered(pod: &Pod, images: &[Vec<usize>]) -> Vec<Uncovered> {
     let needs = Needs::of(pod);
     let uncovered = images.iter().enumerate().filter_map(|(image, pulls)| {
         let pull = needs.first_uncovered(pulls)?;
@@ -81,7 +81,7 @@ impl<'p, 'o> Needs<'p, 'o> {
     }
 
     /// Whether an examined pull needs a check.
-    fn needs_check(&self, pull: &Pull<'_>) -> bool {
+    fn needs_check(&self, pull: &Pull) -> bool {
         let moment = pull.moment;
         let is_protected = moment == Some(Moment::APPS) || moment > Some(self.work);
         let mut mounting = self.pod.at(&pull.mounted_by);
@@ -92,7 +92,7 @@ impl<'p, 'o> Needs<'p, 'o> {
 
     /// Whether a pull covers its image. `strongest` is the strongest pull policy of the pulls with
     /// this image that need a check.
-    fn covers(&self, pull: &Pull<'_>, strongest: PullPolicy) -> bool {
+    fn covers(&self, pull: &Pull, strongest: PullPolicy) -> bool {
         let is_init = pull.list == List::InitContainers;
         if pull.is_check && is_init {
             // The controller's own checks come after the init container that brings their program.
@@ -103,7 +103,7 @@ impl<'p, 'o> Needs<'p, 'o> {
 
     /// Whether the Pod's work starts after this init container or image volume. An init container's
     /// own pull also gates the work that begins with it.
-    fn gates(&self, pull: &Pull<'_>) -> bool {
+    fn gates(&self, pull: &Pull) -> bool {
         match pull.moment {
             Some(Moment::APPS) => {
                 let apps = self.pod.at(&pull.mounted_by).filter(|pull| pull.is_app());
@@ -115,7 +115,7 @@ impl<'p, 'o> Needs<'p, 'o> {
 
     /// Whether all app containers start with this pull or not at all, and no init container does
     /// any work before. Native sidecars don't count.
-    fn blocks_everything(&self, pull: &Pull<'_>) -> bool {
+    fn blocks_everything(&self, pull: &Pull) -> bool {
         let is_on_all = match pull.list {
             List::Volumes => self.gates(pull),
             _ => self.apps == 1,
@@ -125,6 +125,6 @@ impl<'p, 'o> Needs<'p, 'o> {
 }
 
 /// Whether added checks are image volumes, and so block the whole Pod.
-fn adds_volumes(pod: &Pod<'_>) -> bool {
+fn adds_volumes(pod: &Pod) -> bool {
     pod.settings.image_checks.form == Form::ImageVolume
 }

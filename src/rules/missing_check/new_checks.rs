@@ -35,10 +35,7 @@ impl From<String> for NotAdded {
     }
 }
 
-/// The new checks of these images.
-///
-/// # Errors
-/// None is added.
+/// The new checks of these images, or why none is added.
 pub fn new_checks<'o>(pod: &Pod<'o>, images: &[Uncovered]) -> Result<Vec<Pull<'o>>, NotAdded> {
     if pod.spec.asks_for_windows() {
         return Err("none is added to a Windows Pod".to_owned().into());
@@ -86,7 +83,7 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err(format!("no image volume is added beside {field}"));
     }
     // On the first init container, nothing starts before the volumes are pulled.
-    let mounting: Vec<&Pull<'_>> = match pod.first_init() {
+    let mounting: Vec<&Pull> = match pod.first_init() {
         Some(first) => vec![first],
         None => pod.apps().collect(),
     };
@@ -94,14 +91,16 @@ fn volume<'o>(pod: &Pod<'o>) -> Result<Pull<'o>, String> {
         return Err("none is added, because every container is exempt".to_owned());
     };
     Ok(Pull {
+        list: List::Volumes,
+        index: pod.spec.count(List::Volumes),
         added: Some(Rc::default()),
         moment: first.moment,
         mounted_by: mounting.iter().map(|pull| pull.position).collect(),
-        ..Pull::new(List::Volumes, pod.spec.count(List::Volumes))
+        ..Pull::default()
     })
 }
 
-fn size_of_mounts(check: &Pull<'_>) -> usize {
+fn size_of_mounts(check: &Pull) -> usize {
     match check.mounted_by.len() {
         0 => 0,
         count => size_of(&mount(&check.name)).saturating_mul(count),
@@ -115,7 +114,7 @@ fn size_of(value: &Value) -> usize {
 
 /// The free names: no container and no volume has them. If added checks are volumes, no container
 /// mounts anything at their path in `MOUNT_FOLDER`.
-fn free_names(pod: &Pod<'_>) -> impl Iterator<Item = String> {
+fn free_names(pod: &Pod) -> impl Iterator<Item = String> {
     let settings = &pod.settings.image_checks;
     let mut taken: BTreeSet<&str> = pod.spec.volume_names().collect();
     for pull in &pod.pulls {

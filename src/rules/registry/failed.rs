@@ -23,7 +23,7 @@ pub fn use_failure<'o>(pod: &mut Pod<'o>, image: &Image<'o>, failure: Failure) -
         _ => rejects.then_some(What::WrongImage),
     };
     let is_of_pull = report.is_some();
-    let sentence = move |pull: &Pull<'_>, image: &str| {
+    let sentence = move |pull: &Pull, image: &str| {
         let (name, problem) = (reference.lookup_name(), failure.problem());
         Sentence {
             problem: if is_of_pull {
@@ -49,7 +49,7 @@ pub fn use_failure<'o>(pod: &mut Pod<'o>, image: &Image<'o>, failure: Failure) -
 }
 
 /// What the settings demand.
-fn action(pod: &Pod<'_>, image: &Image<'_>, class: Class) -> Action {
+fn action(pod: &Pod, image: &Image, class: Class) -> Action {
     let registry = &pod.settings.registry;
     match class {
         // Only the pod template asks for the image, so the failure rejects no Pod.
@@ -62,7 +62,7 @@ fn action(pod: &Pod<'_>, image: &Image<'_>, class: Class) -> Action {
 
 /// Lets the pulls use the image that the node has. A digest names the same image wherever it comes
 /// from. Returns whether a pull policy was lowered.
-fn use_cached(pod: &mut Pod<'_>, image: &Image<'_>, failure: Failure) -> bool {
+fn use_cached(pod: &mut Pod, image: &Image, failure: Failure) -> bool {
     let may_set = pod.request.operation.may_set_policies();
     if !may_set || failure.class() == Class::NotAsked || image.reference.digest.is_some() {
         return false;
@@ -79,10 +79,6 @@ fn use_cached(pod: &mut Pod<'_>, image: &Image<'_>, failure: Failure) -> bool {
     pod.entries.len() > before
 }
 
-fn no_digest(pull: &Pull<'_>, image: &str) -> Sentence {
-    Sentence {
-        problem: format!("{} but its registry gives no digest", pull.pulls(image)),
-        help: pull.advice(),
-        repaired: None,
-    }
+fn no_digest(pull: &Pull, image: &str) -> Sentence {
+    Sentence::of_policy(pull, image, "its registry gives no digest", None)
 }

@@ -11,7 +11,7 @@ use crate::request::Operation;
 use crate::sanitize::sanitize;
 
 /// Writes the digest into these pulls of an image, and lowers their pull policies.
-pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
+pub fn pin(pod: &mut Pod, pulls: &[usize], digest: &str) {
     let may_set = pod.request.operation.may_set_policies();
     for index in pulls {
         let Some(pull) = pod.pulls.get_mut(*index) else {
@@ -26,7 +26,7 @@ pub fn pin(pod: &mut Pod<'_>, pulls: &[usize], digest: &str) {
     }
 }
 
-fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
+fn by_tag(pull: &Pull, image: &str) -> Sentence {
     // The middle of a long text is cut, so the digest stays whole.
     let (pinned, policy) = (sanitize(pull.image()), pull.policy);
     Sentence {
@@ -38,7 +38,7 @@ fn by_tag(pull: &Pull<'_>, image: &str) -> Sentence {
 
 /// Replaces `Always` where the image has a digest, because its content can't change. Nodes up to
 /// Kubernetes 1.36 ask for an image volume with `Always` again and again.
-pub fn lower_policies(pod: &mut Pod<'_>) {
+pub fn lower_policies(pod: &mut Pod) {
     for pull in pod.pulls.iter_mut().filter(|pull| pull.is_examined()) {
         let has_digest = pull.written_image.contains('@');
         if has_digest && pull.settings.is_looked_up && pull.lower() {
@@ -52,13 +52,9 @@ pub fn lower_policies(pod: &mut Pod<'_>) {
     }
 }
 
-fn has_digest_already(pull: &Pull<'_>, image: &str) -> Sentence {
-    let pulls = pull.pulls(image);
-    Sentence {
-        problem: format!("{pulls} but its digest always names the same content"),
-        help: pull.advice(),
-        repaired: None,
-    }
+fn has_digest_already(pull: &Pull, image: &str) -> Sentence {
+    let why = "its digest always names the same content";
+    Sentence::of_policy(pull, image, why, None)
 }
 
 /// At the UPDATE of a Pod, gives the stored image back to each container whose new image is the tag
@@ -66,7 +62,7 @@ fn has_digest_already(pull: &Pull<'_>, image: &str) -> Sentence {
 /// Another digest, or in an outage none, would restart a container that runs.
 ///
 /// The container doesn't change then, so no later rule examines it.
-pub fn restore(pod: &mut Pod<'_>) {
+pub fn restore(pod: &mut Pod) {
     if !pod.settings.registry.lookup.pins() || pod.request.operation != Operation::PodUpdate {
         return;
     }
@@ -85,7 +81,7 @@ pub fn restore(pod: &mut Pod<'_>) {
     }
 }
 
-fn lost_digest(pull: &Pull<'_>, image: &str) -> Sentence {
+fn lost_digest(pull: &Pull, image: &str) -> Sentence {
     let name = pull.label();
     Sentence {
         problem: format!(

@@ -8,7 +8,6 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use consistent_pull_policy::lookup::Client;
 use consistent_pull_policy::validate::validate;
 use consistent_pull_policy_survey::{COMMAND, Policy, Registries, Survey};
 
@@ -23,17 +22,9 @@ const WRONG: u8 = 2;
 /// This policy's crate.
 struct Native;
 
-struct Lookups<'r>(&'r mut Registries);
-
-impl Client for Lookups<'_> {
-    fn digest(&mut self, image: &str) -> Result<String, String> {
-        self.0.digest(image)
-    }
-}
-
 impl Policy for Native {
     fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String> {
-        let answer = validate(payload.as_bytes(), &mut Lookups(registries));
+        let answer = validate(payload.as_bytes(), &mut |image| registries.digest(image));
         answer.map_err(|error| error.to_string())
     }
 }

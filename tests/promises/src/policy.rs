@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use consistent_pull_policy::{lookup, validate};
+use consistent_pull_policy::validate;
 use consistent_pull_policy_survey::{self as survey, Registries};
 use serde_json::{Value, json};
 
@@ -33,20 +33,16 @@ pub trait Policy {
 #[derive(Clone, Copy, Debug)]
 pub struct Native;
 
-struct Client(Arc<HostCall>);
-
-impl lookup::Client for Client {
-    fn digest(&mut self, image: &str) -> Result<String, String> {
-        let image = Value::from(image).to_string();
-        let answer = (self.0)("oci", MANIFEST_DIGEST, image.as_bytes())?;
-        let answer: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
-        Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
-    }
-}
-
 impl Policy for Native {
     fn validate(&self, payload: &[u8], host: Arc<HostCall>) -> Result<Vec<u8>, String> {
-        validate::validate(payload, &mut Client(host)).map_err(|error| error.to_string())
+        let mut client = |image: &str| {
+            let image = Value::from(image).to_string();
+            let answer = host("oci", MANIFEST_DIGEST, image.as_bytes())?;
+            let answer: Value =
+                serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+            Ok(answer["digest"].as_str().unwrap_or_default().to_owned())
+        };
+        validate::validate(payload, &mut client).map_err(|error| error.to_string())
     }
 
     fn validate_settings(&self, settings: &[u8]) -> Result<Vec<u8>, String> {
@@ -54,17 +50,9 @@ impl Policy for Native {
     }
 }
 
-struct Lookups<'r>(&'r mut Registries);
-
-impl lookup::Client for Lookups<'_> {
-    fn digest(&mut self, image: &str) -> Result<String, String> {
-        self.0.digest(image)
-    }
-}
-
 impl survey::Policy for Native {
     fn validate(&mut self, payload: &str, registries: &mut Registries) -> Result<Vec<u8>, String> {
-        let answer = validate::validate(payload.as_bytes(), &mut Lookups(registries));
+        let answer = validate::validate(payload.as_bytes(), &mut |image| registries.digest(image));
         answer.map_err(|error| error.to_string())
     }
 }
