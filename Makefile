@@ -29,6 +29,10 @@ CARGO := cargo --locked
 
 # Runs targets beside each other, and shows the output of each when it has ended.
 BESIDE = $(MAKE) --no-print-directory --jobs="$$(($$(getconf _NPROCESSORS_ONLN) + 1))" $(filter --%,$(.FEATURES:output-sync=--output-sync))
+# Cargo warns of the outer make's jobs, which it can't share.
+ifneq ($(MAKELEVEL),0)
+unexport MAKEFLAGS MFLAGS
+endif
 
 # `make test` and `make check` compile all code of this workspace with Clippy, which is a compiler with more warnings. After
 # rustc, `cargo clippy` would compile every package once more. The module is always compiled with rustc.
