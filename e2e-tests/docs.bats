@@ -25,6 +25,26 @@ block() {
   same output "$output" "$(eval "$commands" 2>/dev/null)"
 }
 
+@test "In an incident: only Pods that wait for an image are deleted, and none of which a container works" {
+  cd "$BATS_TEST_TMPDIR"
+  jq --null-input '
+    def pod($name; $phase; $init; $containers): {metadata: {$name}, status: ({$phase} + {initContainerStatuses: $init, containerStatuses: $containers})};
+    def waits($reason): {state: {waiting: {$reason}}};
+    {items: [
+      pod("volume"; "Pending"; null; [waits("ErrImagePull"), waits("ErrImagePull")]),
+      pod("check"; "Pending"; [{state: {terminated: {}}}, waits("ImagePullBackOff")]; [waits("PodInitializing")]),
+      pod("works"; "Pending"; null; [{state: {running: {}}}, waits("ImagePullBackOff")]),
+      pod("worked"; "Pending"; null; [{state: {terminated: {}}}, waits("ErrImagePull")]),
+      pod("starts"; "Pending"; null; [waits("ContainerCreating")]),
+      pod("queued"; "Pending"; null; null),
+      pod("runs"; "Running"; null; [{state: {running: {}}}])]}' >pods.json
+  mkdir bin
+  printf '%s\n' '#!/bin/sh' 'if [ "$1" = get ]; then cat pods.json; else echo "$*"; fi' >bin/kubectl
+  chmod +x bin/kubectl
+  same command 'delete pods -n NAMESPACE volume check' \
+    "$(PATH=$PWD/bin:$PATH bash -c "$(block "$OLDPWD/docs/install.md" '^\*\*Pods that wait already' console)")"
+}
+
 # records: texts that somebody can write into the annotations of a Pod, each as a JSON text on a line.
 records() {
   jq --compact-output '.[]' <<'JSON'
@@ -131,8 +151,8 @@ stubs() {
     create\ --dry-run=server\ --filename\ -) gojq --exit-status '.items[0].metadata == {namespace: "ci", labels: null, name: "nightly-lookup"}' ;;
     get\ pods\ *--output\ json) echo '{"items": []}' ;;
     logs\ *) [[ $* == *kubewarden/policy-server=jobs* ]] && echo 'monitor mode' ;;
-    create\ job\ * | delete\ *webhookconfiguration\ kw.cap.consistent-pull-policy-jobs-guard\ kw.cap.consistent-pull-policy-jobs) ;;
-    delete\ pods\ * | get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
+    create\ job\ * | delete\ *webhookconfiguration\ kw.cap.consistent-pull-policy-jobs-guard\ kw.cap.consistent-pull-policy-jobs\ clusterwide-consistent-pull-policy-jobs-guard\ clusterwide-consistent-pull-policy-jobs) ;;
+    get\ pods\ * | label\ * | rollout\ * | wait\ *) ;;
     *) return 1 ;;
     esac
   }
