@@ -2,9 +2,6 @@
 # or says what to install.
 
 .DEFAULT_GOAL := help
-# Targets run one after another, so that their output is readable. This costs little time, because Cargo
-# uses every core by itself.
-.NOTPARALLEL:
 
 POLICY := consistent-pull-policy
 VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -30,6 +27,13 @@ ROWS := $(TARGET_DIR)/xtask/rows
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
+# Runs targets beside each other, and shows the output of each when it has ended.
+BESIDE = $(MAKE) --no-print-directory --jobs="$$(($$(getconf _NPROCESSORS_ONLN) + 1))" $(filter --%,$(.FEATURES:output-sync=--output-sync))
+# Cargo warns of the outer make's jobs, which it can't share.
+ifneq ($(MAKELEVEL),0)
+unexport MAKEFLAGS MFLAGS
+endif
+
 # `make test` and `make check` compile all code of this workspace with Clippy, which is a compiler with more warnings. After
 # rustc, `cargo clippy` would compile every package once more. The module is always compiled with rustc.
 LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clippy-driver \
@@ -48,7 +52,7 @@ help: ## List the targets
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
 	@echo "Compiling the tools and this policy. The first time, this takes about three minutes."
-	@$(MAKE) --no-print-directory annotated-policy.wasm
+	@$(MAKE) --no-print-directory --jobs=2 annotated-policy.wasm
 	@"$(XTASK)" show
 
 # `make check` needs no root, no npm, no browser and no WebAssembly. It tests this policy as a crate: the unit tests,
@@ -59,7 +63,13 @@ check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, row
 
 .PHONY: test
 test: export EVERY ?= 5
-test: setup fmt packaging tests-and-modules e2e-tests budgets site-tests ## All checks of a change: also the module, the budgets and the page
+test: ## All checks of a change: also the module, the budgets and the page
+	@hack/setup.sh cargo components packages helm zizmor browser
+	@echo "The parts of the test run beside each other, and each shows its output when it has ended."
+	@$(BESIDE) "LINTED=$(LINTED)" parts-of-test
+
+.PHONY: parts-of-test
+parts-of-test: fmt packaging unit-tests e2e-tests site-tests budgets
 
 .PHONY: setup
 setup: ## Install the programs for the tests: rustfmt, clippy, packages of Debian and npm
@@ -70,9 +80,7 @@ policy.wasm: setup-cargo ## Build the module
 	@hack/build.sh
 
 .PHONY: annotated-policy.wasm
-annotated-policy.wasm: setup-cargo ## Build the module and add metadata.yml and README.md to it
-	@hack/build.sh & module=$$!; \
-		$(MAKE) --no-print-directory xtask "LINTED=$(LINTED)"; tools=$$?; wait $$module && exit $$tools
+annotated-policy.wasm: policy.wasm xtask ## Build the module and add metadata.yml and README.md to it
 	@hack/absolute-links.sh "v$(VERSION)" <README.md >"$(TARGET_DIR)/README.md"
 	@"$(KWCTL)" annotate --metadata-path metadata.yml --usage-path "$(TARGET_DIR)/README.md" --output-path $@ policy.wasm
 
@@ -96,15 +104,8 @@ monitoring: setup-packages ## Check the alerts and the dashboard with promtool
 	@hack/check-monitoring.sh
 
 .PHONY: unit-tests
-unit-tests: setup-cargo ## All tests in Rust: this policy, its rows and promises, the survey
+unit-tests: tools ## All tests in Rust: this policy, its rows and promises, the survey
 	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
-
-# The modules of this policy and of the page are built while the tests are compiled and run, because none of the three always
-# uses all cores.
-.PHONY: tests-and-modules
-tests-and-modules: setup-cargo
-	@{ hack/build.sh && $(MAKE) --no-print-directory survey-module; } & modules=$$!; \
-		$(MAKE) --no-print-directory unit-tests "LINTED=$(LINTED)"; tests=$$?; wait $$modules && exit $$tests
 
 # The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the
 # same time: two more than there are cores, because some tests wait for a server. In the variable PARALLEL, the option

@@ -127,6 +127,8 @@ stubs() {
     case $* in
     *clusteradmissionpolicy*) [[ $* == *consistent-pull-policy-jobs* ]] ;;
     create\ --filename\ -) gojq --yaml-input --exit-status '.spec.template.spec.containers | length > 1' ;;
+    get\ cronjobs\ *) echo '{"kind": "List", "items": [{"kind": "CronJob", "metadata": {"namespace": "ci", "name": "nightly", "uid": "1"}}]}' ;;
+    create\ --dry-run=server\ --filename\ -) gojq --exit-status '.items[0].metadata == {namespace: "ci", labels: null, name: "nightly-lookup"}' ;;
     get\ pods\ *--output\ json) echo '{"items": []}' ;;
     logs\ *) [[ $* == *kubewarden/policy-server=jobs* ]] && echo 'monitor mode' ;;
     create\ job\ * | delete\ *webhookconfiguration\ kw.cap.consistent-pull-policy-jobs-guard\ kw.cap.consistent-pull-policy-jobs) ;;

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
 
-/// A value that is not as it has to be: the error of every function that reads a value. The sentence about it shows no value, because the
-/// environment variables of a Pod may hold secrets.
+/// A value that is not as it has to be: the error of every function that reads a value. Its sentence
+/// shows no value, because the environment variables of a Pod may hold secrets.
 #[derive(Clone, Copy, Debug)]
 pub enum InvalidField<'v> {
     /// The value must be this, e.g. `a list`.
