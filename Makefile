@@ -28,7 +28,7 @@ ROWS := $(TARGET_DIR)/xtask/rows
 CARGO := cargo --locked
 
 # Runs targets beside each other, and shows the output of each when it has ended.
-BESIDE = $(MAKE) --no-print-directory --jobs="$$(($$(getconf _NPROCESSORS_ONLN) + 1))" $(filter --%,$(.FEATURES:output-sync=--output-sync))
+BESIDE = $(MAKE) --no-print-directory --jobs="$$(getconf _NPROCESSORS_ONLN)" $(filter --%,$(.FEATURES:output-sync=--output-sync))
 # Cargo warns of the outer make's jobs, which it can't share.
 ifneq ($(MAKELEVEL),0)
 unexport MAKEFLAGS MFLAGS
@@ -41,7 +41,7 @@ LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clip
 
 # Two sets of packages. Those of HOST run the module. They need wasmtime, which is most of all that is compiled. The
 # others test this policy as a crate. Each command names one set: if it named both, some features of dependencies would
-# be different, and Cargo would compile wasmtime once more.
+# be different, and Cargo would compile wasmtime once more. serde and syn have the same features in both.
 HOST := --package xtask --package bench
 CRATES := --workspace --exclude xtask --exclude bench --exclude soak
 
