@@ -29,12 +29,13 @@ block() {
   cd "$BATS_TEST_TMPDIR"
   jq --null-input '
     def pod($name; $phase; $init; $containers): {metadata: {$name}, status: ({$phase} + {initContainerStatuses: $init, containerStatuses: $containers})};
-    def waits($reason): {state: {waiting: {$reason}}};
+    def waits($reason): {state: {waiting: {$reason}}, restartCount: 0};
     {items: [
       pod("volume"; "Pending"; null; [waits("ErrImagePull"), waits("ErrImagePull")]),
       pod("check"; "Pending"; [{state: {terminated: {}}}, waits("ImagePullBackOff")]; [waits("PodInitializing")]),
       pod("works"; "Pending"; null; [{state: {running: {}}}, waits("ImagePullBackOff")]),
       pod("worked"; "Pending"; null; [{state: {terminated: {}}}, waits("ErrImagePull")]),
+      pod("crashed"; "Pending"; null; [waits("ErrImagePull") + {restartCount: 1}]),
       pod("starts"; "Pending"; null; [waits("ContainerCreating")]),
       pod("queued"; "Pending"; null; null),
       pod("runs"; "Running"; null; [{state: {running: {}}}])]}' >pods.json
