@@ -23,7 +23,7 @@ README.md|$a <!-- begin: before the first release -->|words about the time befor
 README.md|$a Nothing is published yet.|still to come
 questions-ui.yml|1s/$/ After the first release, this works./|still to come
 README.md|s/^helm install/helm upgrade/|README.md does not install
-docs/verify.md|s#^helm pull consistent-pull-policy --version 0.1.0#helm pull consistent-pull-policy --version 0.0.9#|does not end with 0.1.0
+README.md|s#--version 0.1.0#--version 0.0.9#|does not end with 0.1.0
 docs/verify.md|s#refs/tags/v0.1.0#refs/tags/v0.0.9#|does not end with 0.1.0
 metadata.yml|s/"CREATE"/"DELETE"/|no example registers pods DELETE
 metadata.yml|s/resources: Pod/&, Job/|io.artifacthub.resources names 'Pod, Job'
