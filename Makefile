@@ -41,7 +41,7 @@ LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clip
 
 # Two sets of packages. Those of HOST run the module. They need wasmtime, which is most of all that is compiled. The
 # others test this policy as a crate. Each command names one set: if it named both, some features of dependencies would
-# be different, and Cargo would compile wasmtime once more. serde and syn have the same features in both.
+# be different, and Cargo would compile wasmtime once more.
 HOST := --package xtask --package bench
 CRATES := --workspace --exclude xtask --exclude bench --exclude soak
 
