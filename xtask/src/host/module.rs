@@ -1,13 +1,13 @@
 //! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC
 //! offers to a guest.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::{env, fs, process};
 
 use anyhow::{Context, Result, ensure};
-use wasmtime::{Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store};
+use wasmtime::{
+    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
+};
 
 /// A call of the policy to its host.
 #[derive(Debug, Clone, Copy)]
@@ -50,36 +50,17 @@ impl Module {
     /// If there is no such file, or if [`Module::new`] fails.
     pub fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let bytes = fs::read(path).with_context(|| format!("cannot read module {shown}"))?;
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read module {shown}"))?;
         Self::new(&bytes).with_context(|| format!("cannot load module {shown}"))
     }
 
-    /// Compiles a module, or takes what it has compiled before.
+    /// Compiles a module.
     ///
     /// # Errors
     /// If the bytes are no module, or if the module imports anything but waPC's functions.
     pub fn new(bytes: &[u8]) -> Result<Self> {
-        let mut config = Config::new();
-        config
-            .consume_fuel(true)
-            // Only a backtrace needs the map of addresses, which is a third of a compiled module.
-            .generate_address_map(false);
-        let engine = Engine::new(&config)?;
-        let file = file_of_compiled(bytes)?;
-        // SAFETY: only this function writes the file, and nothing changes it. wasmtime refuses the code of another
-        // version or configuration.
-        #[allow(unsafe_code)]
-        let compiled = unsafe { wasmtime::Module::deserialize_file(&engine, &file) };
-        let module = if let Ok(module) = compiled {
-            module
-        } else {
-            let module = wasmtime::Module::new(&engine, bytes)?;
-            // Other processes may read or write the file at the same time.
-            let new = file.with_extension(process::id().to_string());
-            fs::write(&new, module.serialize()?)?;
-            fs::rename(new, file)?;
-            module
-        };
+        let engine = Engine::new(&configuration())?;
+        let module = wasmtime::Module::new(&engine, bytes)?;
         let mut linker = Linker::new(&engine);
         offer_functions(&mut linker)?;
         Ok(Self(linker.instantiate_pre(&module)?))
@@ -133,15 +114,22 @@ impl Module {
     }
 }
 
-/// The file of a compiled module, in a folder beside this program, which `cargo clean` removes too.
-/// (wasmtime's own cache compresses these files. So a start takes twice as long, and zstd is compiled
-/// for twenty seconds.)
-fn file_of_compiled(bytes: &[u8]) -> Result<PathBuf> {
-    let folder = env::current_exe()?.with_file_name("compiled-modules");
-    fs::create_dir_all(&folder)?;
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    Ok(folder.join(format!("{:016x}", hasher.finish())))
+/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes
+/// too.
+fn configuration() -> Config {
+    let mut config = Config::new();
+    config
+        .consume_fuel(true)
+        // Only a backtrace needs the map of addresses, which is a third of a compiled module.
+        .generate_address_map(false);
+    let program = std::env::current_exe().ok();
+    let folder = program.and_then(|path| Some(path.parent()?.join("compiled-modules")));
+    config.cache(folder.and_then(|folder| {
+        let mut cache = CacheConfig::new();
+        cache.with_directory(folder);
+        Cache::new(cache).ok()
+    }));
+    config
 }
 
 /// What an instance and its host exchange.
