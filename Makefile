@@ -27,7 +27,7 @@ ROWS := $(TARGET_DIR)/xtask/rows
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# Runs targets beside each other, and shows the output of each when it has ended.
+# Runs targets beside each other, and shows the output of each when it has ended. make before 4.0, as on macOS, mixes it.
 BESIDE = $(MAKE) --no-print-directory --jobs="$$(getconf _NPROCESSORS_ONLN)" $(filter --%,$(.FEATURES:output-sync=--output-sync))
 # Cargo warns of the outer make's jobs, which it can't share.
 ifneq ($(MAKELEVEL),0)
@@ -127,10 +127,10 @@ chart-tests: setup-packages setup-helm tools ## Test the Helm chart (a minute)
 release-tests: setup-packages setup-sbom annotated-policy.wasm ## Test every step of a release
 	bats e2e-tests/release.bats
 
-# e2e-tests/cluster/setup_suite.bash says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's controller, which only
-# operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks select other objects
-# than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and AGENT_STACK_K8S a burst of jobs of
-# agent-stack-k8s.
+# e2e-tests/cluster/setup_suite.bash says what the tests need. POLICY_SERVER=URL runs them without Kubewarden's
+# controller, which only operations.bats needs. There, PROMISES=1 adds the corpus at the API server, because its webhooks
+# select other objects than the examples, BURSTS="12 30" adds bursts of Jobs, which take half an hour, and
+# AGENT_STACK_K8S a burst of jobs of agent-stack-k8s.
 # FILES=e2e-tests/cluster/workloads.bats runs one file.
 CLUSTER_TESTS = $(filter-out $(if $(POLICY_SERVER),%/operations.bats) \
 	$(if $(and $(POLICY_SERVER),$(PROMISES)),,%/promises.bats) \

@@ -130,15 +130,12 @@ const PHRASES: [(Cause, &[&str]); 8] = [
 
 /// The failure that a host's error text tells.
 pub fn read(text: &str) -> Failure {
-    let marks =
-        |(form, marks): (Form, &'static [&str])| marks.iter().map(move |mark| (form, *mark));
-    let found = FORMS
-        .into_iter()
-        .flat_map(marks)
-        .filter_map(|(form, mark)| {
+    let found = FORMS.into_iter().flat_map(|(form, marks)| {
+        marks.iter().filter_map(move |mark| {
             let (before, after) = text.split_once(mark)?;
             Some((before.len(), form, after))
-        });
+        })
+    });
     match found.min_by_key(|(position, ..)| *position) {
         Some((_, Form::Words, after)) => cause_of_words(after).into(),
         Some((_, Form::Status, after)) => of_status(after),

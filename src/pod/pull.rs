@@ -22,7 +22,8 @@ impl Moment {
     pub const APPS: Self = Self(usize::MAX);
 }
 
-/// A container of any kind or an image volume. The rules change its image and its pull policy.
+/// A container of any kind or an image volume. The rules change its image and its pull policy. The
+/// default is a pull without an entry in the request.
 #[derive(Clone, SmartDefault)]
 pub struct Pull<'o> {
     /// The position in the Pod.
