@@ -27,8 +27,9 @@ ROWS := $(TARGET_DIR)/xtask/rows
 # With --locked, every dependency has the version in Cargo.lock.
 CARGO := cargo --locked
 
-# Runs targets beside each other, and shows the output of each when it has ended. make before 4.0, as on macOS, mixes it.
-BESIDE = $(MAKE) --no-print-directory --jobs="$$(getconf _NPROCESSORS_ONLN)" $(filter --%,$(.FEATURES:output-sync=--output-sync))
+# Runs targets beside each other, two more than there are cores, because some wait for a download. It shows the output of
+# each when it has ended. make before 4.0, as on macOS, mixes it.
+BESIDE = $(MAKE) --no-print-directory --jobs="$$(($$(getconf _NPROCESSORS_ONLN) + 2))" $(filter --%,$(.FEATURES:output-sync=--output-sync))
 # Cargo warns of the outer make's jobs, which it can't share.
 ifneq ($(MAKELEVEL),0)
 unexport MAKEFLAGS MFLAGS
