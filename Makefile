@@ -63,7 +63,7 @@ check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, row
 	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
 .PHONY: test
-test: export EVERY ?= 5
+test: export EVERY ?= 10
 test: ## All checks of a change: also the module, the budgets and the page
 	@hack/setup.sh cargo components packages helm zizmor browser
 	@echo "The parts of the test run beside each other, and each shows its output when it has ended."
@@ -205,7 +205,7 @@ pictures: setup-browser site-build ## Write docs/pictures again, from the playgr
 
 # The figures are the same on every machine. bench/README.md says how times are measured.
 .PHONY: budgets
-budgets: annotated-policy.wasm ## Measure the size, the instructions and the memory of the module, and check the limits (EVERY=5: a fifth of the hostile requests)
+budgets: annotated-policy.wasm ## Measure the size, the instructions and the memory of the module, and check the limits (EVERY=10: a tenth of the hostile requests)
 	@$(LINTED) $(CARGO) run --quiet --profile xtask --package bench
 
 .PHONY: artifacthub-pkg.yml
