@@ -106,7 +106,7 @@ monitoring: setup-packages ## Check the alerts and the dashboard with promtool
 
 .PHONY: unit-tests
 unit-tests: tools ## All tests in Rust: this policy, its rows and promises, the survey
-	CASES=$(or $(CASES),1500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
+	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
 # The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the
 # same time: two more than there are cores, because some tests wait for a server. In the variable PARALLEL, the option
