@@ -1,7 +1,7 @@
 //! Reads typed values from a tree of JSON values, and names a value of a wrong type by its path.
 
 use k8s_openapi::api::core::v1::Container;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A value that is not as it has to be: the error of every function that reads a value. Its sentence
 /// shows no value, because the environment variables of a Pod may hold secrets.
@@ -103,32 +103,33 @@ pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
 /// The path of the first field that has another type, or that the type doesn't know, e.g.
 /// `volumeMounts[0].name`, and what is wrong. This may show the value.
 pub fn container(fields: &Value) -> Result<Container, (String, String)> {
-    let container: Container = serde_path_to_error::deserialize(fields).map_err(|error| {
+    let mut unknown = None;
+    let mut ignore = |path: serde_ignored::Path| {
+        unknown.get_or_insert_with(|| path_of(&path));
+    };
+    let source = serde_ignored::Deserializer::new(fields, &mut ignore);
+    let container = serde_path_to_error::deserialize(source).map_err(|error| {
         let path = error.path().to_string();
         let path = path.trim_start_matches('.').to_owned();
         (path, error.inner().to_string())
     })?;
-    let Some(lost) = lost(fields, Some(&json!(container))) else {
-        return Ok(container);
-    };
-    let mut path = String::new();
-    add_path(fields, lost, &mut path);
-    let path = path.trim_start_matches('.').to_owned();
-    Err((path, "a container has no such field".to_owned()))
+    match unknown {
+        Some(path) => Err((path, "a container has no such field".to_owned())),
+        None => Ok(container),
+    }
 }
 
-/// The first value that a type did not keep, because it doesn't know the field.
-fn lost<'v>(value: &'v Value, kept: Option<&Value>) -> Option<&'v Value> {
-    match (value, kept) {
-        (Value::Null, _) => None,
-        (_, None) => Some(value),
-        (Value::Object(members), Some(kept)) => members
-            .iter()
-            .find_map(|(key, member)| lost(member, kept.get(key))),
-        (Value::Array(list), Some(kept)) => list
-            .iter()
-            .enumerate()
-            .find_map(|(index, element)| lost(element, kept.get(index))),
-        _ => None,
+fn path_of(path: &serde_ignored::Path) -> String {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", path_of(parent)),
+        Path::Map { parent, key } => match path_of(parent) {
+            parent if parent.is_empty() => key.clone(),
+            parent => format!("{parent}.{key}"),
+        },
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => path_of(parent),
     }
 }
