@@ -1,13 +1,16 @@
 //! A policy's module in wasmtime, the engine of Kubewarden's hosts, with the functions that waPC
 //! offers to a guest.
 
-use std::path::Path;
+use std::env;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use wasmtime::{
-    Cache, CacheConfig, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store,
-};
+use tempfile::NamedTempFile;
+use wasmtime::{Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Store};
 
 /// A call of the policy to its host.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +53,7 @@ impl Module {
     /// If there is no such file, or if [`Module::new`] fails.
     pub fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read module {shown}"))?;
+        let bytes = fs::read(path).with_context(|| format!("cannot read module {shown}"))?;
         Self::new(&bytes).with_context(|| format!("cannot load module {shown}"))
     }
 
@@ -60,7 +63,7 @@ impl Module {
     /// If the bytes are no module, or if the module imports anything but waPC's functions.
     pub fn new(bytes: &[u8]) -> Result<Self> {
         let engine = Engine::new(&configuration())?;
-        let module = wasmtime::Module::new(&engine, bytes)?;
+        let module = compiled(&engine, bytes)?;
         let mut linker = Linker::new(&engine);
         offer_functions(&mut linker)?;
         Ok(Self(linker.instantiate_pre(&module)?))
@@ -114,22 +117,50 @@ impl Module {
     }
 }
 
-/// wasmtime keeps compiled modules in a folder beside this program, which `cargo clean` removes
-/// too.
 fn configuration() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
         // Only a backtrace needs the map of addresses, which is a third of a compiled module.
         .generate_address_map(false);
-    let program = std::env::current_exe().ok();
-    let folder = program.and_then(|path| Some(path.parent()?.join("compiled-modules")));
-    config.cache(folder.and_then(|folder| {
-        let mut cache = CacheConfig::new();
-        cache.with_directory(folder);
-        Cache::new(cache).ok()
-    }));
     config
+}
+
+/// Compiles a module, or reads it from the file that an earlier call has written. (wasmtime's own
+/// cache does the same, but Cargo needs 20 seconds of CPU time to compile it.)
+fn compiled(engine: &Engine, bytes: &[u8]) -> Result<wasmtime::Module> {
+    let Ok(file) = file_of(engine, bytes) else {
+        return Ok(wasmtime::Module::new(engine, bytes)?);
+    };
+    #[expect(unsafe_code, reason = "wasmtime runs the code in the file as it is")]
+    // SAFETY: a file gets its name when it is complete. Whoever can write to the folder can replace
+    // this program too.
+    let kept = unsafe { wasmtime::Module::deserialize_file(engine, &file) };
+    if let Ok(module) = kept {
+        return Ok(module);
+    }
+    let module = wasmtime::Module::new(engine, bytes)?;
+    // A full disk only makes the next call slower.
+    let _ = keep(&module, &file);
+    Ok(module)
+}
+
+/// The file of a compiled module, in a folder beside this program, which `cargo clean` removes too.
+fn file_of(engine: &Engine, bytes: &[u8]) -> Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    bytes.hash(&mut hasher);
+    let name = format!("compiled-modules/{:016x}", hasher.finish());
+    Ok(env::current_exe()?.with_file_name(name))
+}
+
+fn keep(module: &wasmtime::Module, file: &Path) -> Result<()> {
+    let folder = file.parent().context("a file of the root")?;
+    fs::create_dir_all(folder)?;
+    let mut unnamed = NamedTempFile::new_in(folder)?;
+    unnamed.write_all(&module.serialize()?)?;
+    unnamed.persist(file)?;
+    Ok(())
 }
 
 /// What an instance and its host exchange.
