@@ -62,10 +62,13 @@ run: setup-cargo ## Build, and show what this policy does with real Pods
 check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, rows, promises
 	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
+# Cargo compiles while the programs of the tests are downloaded. A part of the test that needs the tools shows Cargo's errors.
 .PHONY: test
 test: export EVERY ?= 10
 test: ## All checks of a change: also the module, the budgets and the page
-	@hack/setup.sh cargo components packages helm zizmor browser
+	@hack/setup.sh cargo components
+	@$(MAKE) --no-print-directory "LINTED=$(LINTED)" tools >/dev/null 2>&1 & \
+		hack/setup.sh packages helm zizmor browser || { kill $$!; exit 1; }
 	@echo "The parts of the test run beside each other, and each shows its output when it has ended."
 	@$(BESIDE) "LINTED=$(LINTED)" parts-of-test
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the programs for the Makefile's targets are there. It installs missing programs if it can, and
-# tells how to install the others. If every program is there and new enough, it has no output. Nothing of this
-# project is compiled before it has ended.
+# tells how to install the others. If every program is there and new enough, it has no output.
 #
 #   hack/setup.sh [cargo] [components] [packages] [helm] [zizmor] [site] [browser] [sbom] [deny] [mutants]
 #

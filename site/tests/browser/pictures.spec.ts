@@ -32,23 +32,14 @@ async function picture(name: string, page: Page, target: Page | Locator = page) 
   }
 }
 
-// One after the other, because each test writes shown.json.
-test.describe.configure({ mode: "default" });
 test.use({ viewport: { width: 1280, height: 1200 }, colorScheme: "light" });
 
-test("the repair", async ({ playground }) => {
-  await expect(playground.page.locator("#pod-verdict")).toContainText("allowed, repaired");
-  await picture("playground-repair", playground.page);
-});
-
-test("the start", async ({ playground }) => {
+test("the pictures show the page as it is", async ({ playground }) => {
   const { page } = playground;
+  await expect(page.locator("#pod-verdict")).toContainText("allowed, repaired");
   await expect(page.locator("#drawings figcaption")).toHaveCount(2);
+  await picture("playground-repair", page);
   await picture("playground-start", page, page.locator("#start"));
-});
-
-test("the survey", async ({ playground }) => {
-  const { page } = playground;
   await playground.type("object", jobs(20));
   await expect(playground.answer).toContainText("20 of 20");
   await picture("playground-survey", page, page.locator("#survey"));
