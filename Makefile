@@ -59,8 +59,7 @@ run: setup-cargo ## Build, and show what this policy does with real Pods
 # `make check` needs no root, no npm, no browser and no WebAssembly. It tests this policy as a crate: the unit tests,
 # all rows of e2e-tests/rows, and the promises on the corpus and on a few random cases.
 .PHONY: check
-check: setup-cargo fmt ## The checks of a minute: format, lints, unit tests, rows, promises
-	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
+check: fmt unit-tests ## The checks of a minute: format, lints, unit tests, rows, promises
 
 # Cargo compiles while the programs of the tests are downloaded. A part of the test that needs the tools shows Cargo's errors.
 .PHONY: test
@@ -108,7 +107,7 @@ monitoring: setup-packages ## Check the alerts and the dashboard with promtool
 	@hack/check-monitoring.sh
 
 .PHONY: unit-tests
-unit-tests: tools ## All tests in Rust: this policy, its rows and promises, the survey
+unit-tests: setup-cargo ## All tests in Rust: this policy, its rows and promises, the survey
 	CASES=$(or $(CASES),500) $(LINTED) $(CARGO) test --profile xtask --no-fail-fast $(CRATES)
 
 # The rows run in KWCTL too. bats has the tests that need a shell, and uses GNU parallel to run several files at the

@@ -418,8 +418,6 @@ for _ in range(1500):
     if [[ $can == yes ]]; then
       installed jobs >/dev/null
     else
-      installed air-gapped >/dev/null
-      for mode in checkNodes=false settings.mode=Warn settings.imageChecks.onMissing=Warn; do installed jobs --set "$mode" >/dev/null; done
       refused "on 1 of the nodes, such as n (kubelet $kubelet, $runtime)" installed jobs
     fi
   done <<'ROWS'
@@ -434,6 +432,9 @@ v1.35.0|containerd://1.7.33-1|linux|no
 v1.35.0|cri-o://1.30.4|linux|no
 v1.35.0|docker://28.1.0|linux|no
 ROWS
+  # The last Node can't mount them.
+  installed air-gapped >/dev/null
+  for row in checkNodes=false settings.mode=Warn settings.imageChecks.onMissing=Warn; do installed jobs --set "$row" >/dev/null; done
   refused 'needs Kubernetes 1.35, and the API server has v1.34' rendered jobs --kube-version 1.34.2 --api-versions v1/Pod \
     --api-versions policies.kubewarden.io/v1/ClusterAdmissionPolicy
 }
