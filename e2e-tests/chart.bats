@@ -468,12 +468,13 @@ ROWS
     there "$installed"
     refused "$preset can't be combined with $installed (the policy consistent-pull-policy-$installed, which kubectl or another tool has made): $sentence" \
       installed "$preset"
-    gone "$installed"
-    installed "$preset" >/dev/null
+    rm -r "$objects/clusteradmissionpolicies"
   done < <(yaml 'to_entries[] | .key as $installed | .value | to_entries[] | "\($installed)|\(.key)|\(.value)"' examples/pairs.yaml)
   there audit
   installed jobs >/dev/null
   read -r installed preset < <(yaml 'to_entries[0] | "\(.key) \(.value | keys[0])"' examples/pairs.yaml)
+  gone "$installed"
+  installed "$preset" >/dev/null
   there "$installed"
   refused "set allowBeside={$installed}" installed "$preset"
   installed "$preset" --set "allowBeside={$installed}" >/dev/null
