@@ -127,7 +127,7 @@ fn configuration() -> Config {
 }
 
 /// Compiles a module, or reads it from the file that an earlier call has written. (wasmtime's own
-/// cache does the same, but Cargo needs 20 seconds of CPU time to compile it.)
+/// cache does the same, but takes 37 seconds of CPU time to compile.)
 fn compiled(engine: &Engine, bytes: &[u8]) -> Result<wasmtime::Module> {
     let Ok(file) = file_of(engine, bytes) else {
         return Ok(wasmtime::Module::new(engine, bytes)?);
