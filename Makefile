@@ -52,7 +52,7 @@ help: ## List the targets
 
 .PHONY: run
 run: setup-cargo ## Build, and show what this policy does with real Pods
-	@echo "Compiling the tools and this policy. The first time, this takes three to four minutes."
+	@echo "Compiling the tools and this policy. The first time, this takes about three minutes."
 	@$(MAKE) --no-print-directory --jobs=2 annotated-policy.wasm
 	@"$(XTASK)" show
 
