@@ -46,6 +46,9 @@ LINTED := $(if $(filter test check,$(MAKECMDGOALS)),RUSTC_WORKSPACE_WRAPPER=clip
 HOST := --package xtask --package bench
 CRATES := --workspace --exclude xtask --exclude bench --exclude soak
 
+# `--tests` is there because `make test` compiles the same.
+BUILD_TOOLS := $(CARGO) build --profile xtask $(CRATES) --bins --examples --tests
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,12 +64,13 @@ run: setup-cargo ## Build, and show what this policy does with real Pods
 .PHONY: check
 check: fmt unit-tests ## The checks of a minute: format, lints, unit tests, rows, promises
 
-# Cargo compiles while the programs of the tests are downloaded. A part of the test that needs the tools shows Cargo's errors.
+# Cargo compiles while the programs of the tests are downloaded, and stops if that fails or is interrupted. A part of the test
+# that needs the tools shows Cargo's errors.
 .PHONY: test
 test: export EVERY ?= 10
 test: ## All checks of a change: also the module, the budgets and the page
 	@hack/setup.sh cargo components
-	@$(MAKE) --no-print-directory "LINTED=$(LINTED)" tools >/dev/null 2>&1 & \
+	@trap : INT; $(LINTED) $(BUILD_TOOLS) >/dev/null 2>&1 & \
 		hack/setup.sh packages helm zizmor browser || { kill $$!; exit 1; }
 	@echo "The parts of the test run beside each other, and each shows its output when it has ended."
 	@$(BESIDE) "LINTED=$(LINTED)" parts-of-test
@@ -230,10 +234,10 @@ xtask: setup-cargo
 	@$(LINTED) $(CARGO) build --profile xtask --package xtask
 	@[ ! -x "$(TARGET_DIR)/xtask/registry-client" ] || $(CARGO) build --quiet --profile xtask --package registry-client
 
-# The programs of the end-to-end tests, beside xtask. `--tests` is there because `make test` compiles the same.
+# The programs of the end-to-end tests, beside xtask.
 .PHONY: tools
 tools: setup-cargo
-	@$(LINTED) $(CARGO) build --profile xtask $(CRATES) --bins --examples --tests
+	@$(LINTED) $(BUILD_TOOLS)
 
 # The parts of the set-up. A target that needs only some of the parts depends on these parts.
 .PHONY: setup-cargo setup-components setup-packages setup-sbom setup-helm setup-zizmor setup-site setup-browser

@@ -75,3 +75,23 @@ true|env CHROMIUM= hack/setup.sh browser|need Chromium
 true|hack/setup.sh none|unknown part: none
 ROWS
 }
+
+@test "make test stops Cargo if the programs of the tests can't be downloaded" {
+  ln -s "$(command -v sleep)" "$bin"
+  stand_in id 'echo 0'
+  stand_in cargo '
+    case $* in
+      *--version) ;;
+      *)
+        trap "echo stopped >>$MACHINE/calls; exit 1" TERM
+        echo $$ >"$MACHINE/cargo"
+        sleep 60 3>&- &
+        wait ;;
+    esac'
+  # It fails when Cargo compiles.
+  stand_in apt-get 'until [[ -s $MACHINE/cargo ]]; do sleep 0.1; done; exit 1'
+  run env PATH="$bin" make test
+  [[ $status != 0 && $output == *'as root: apt-get update && apt-get install'* ]] || fail "it doesn't say what to do" "$output"
+  while kill -0 "$(<"$MACHINE/cargo")" 2>/dev/null; do sleep 0.1; done
+  same 'what Cargo did' stopped "$(<"$MACHINE/calls")"
+}

@@ -129,9 +129,7 @@ fn configuration() -> Config {
 /// Compiles a module, or reads it from the file that an earlier call has written. (wasmtime's own
 /// cache does the same, but takes 37 seconds of CPU time to compile.)
 fn compiled(engine: &Engine, bytes: &[u8]) -> Result<wasmtime::Module> {
-    let Ok(file) = file_of(engine, bytes) else {
-        return Ok(wasmtime::Module::new(engine, bytes)?);
-    };
+    let file = file_of(engine, bytes)?;
     #[expect(unsafe_code, reason = "wasmtime runs the code in the file as it is")]
     // SAFETY: a file gets its name when it is complete. Whoever can write to the folder can replace
     // this program too.
@@ -154,12 +152,13 @@ fn file_of(engine: &Engine, bytes: &[u8]) -> Result<PathBuf> {
     Ok(env::current_exe()?.with_file_name(name))
 }
 
+/// Writes a compiled module to its file, for later calls.
 fn keep(module: &wasmtime::Module, file: &Path) -> Result<()> {
     let folder = file.parent().context("a file of the root")?;
     fs::create_dir_all(folder)?;
-    let mut unnamed = NamedTempFile::new_in(folder)?;
-    unnamed.write_all(&module.serialize()?)?;
-    unnamed.persist(file)?;
+    let mut temporary = NamedTempFile::new_in(folder)?;
+    temporary.write_all(&module.serialize()?)?;
+    temporary.persist(file)?;
     Ok(())
 }
 
