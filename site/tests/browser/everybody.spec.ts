@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { expect, jobs, test } from "./page.ts";
+import { expect, jobs, Playground, test } from "./page.ts";
 
 test.describe("axe finds no accessibility problem", () => {
   for (const width of [1280, 360]) {
@@ -114,10 +114,9 @@ test("the page makes no request after it has loaded, and stores nothing", async 
   expect(await page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
 });
 
-test("the Content-Security-Policy of the page forbids every connection", async ({ page }) => {
-  await page.goto("./");
-  await page.locator("html[data-ready]").waitFor();
-  const tries = await page.evaluate(async () => {
+test("the Content-Security-Policy of the page forbids every connection", async ({ tab }) => {
+  await new Playground(tab).open();
+  const tries = await tab.evaluate(async () => {
     const blocked: string[] = [];
     document.addEventListener("securitypolicyviolation", (event) => {
       blocked.push(event.effectiveDirective);

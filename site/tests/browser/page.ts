@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { test as base, expect, type Locator, type Page } from "@playwright/test";
+import {
+  test as base,
+  type ConsoleMessage,
+  expect,
+  type Locator,
+  type Page,
+} from "@playwright/test";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -105,16 +111,40 @@ type Fixtures = {
   playground: Playground;
 };
 
-export const test = base.extend<Fixtures>({
-  playground: async ({ page }, use) => {
+type WorkerFixtures = {
+  /**
+   * The one tab of all tests of a worker, in which each test loads the page again. In a tab of its
+   * own, a test needs three times the CPU time, because it compiles the modules again.
+   */
+  tab: Page;
+};
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  tab: [
+    async ({ browser }, use, { project }) => {
+      const { baseURL, locale } = project.use;
+      const tab = await browser.newPage({ baseURL: baseURL!, locale: locale! });
+      await use(tab);
+      await tab.close();
+    },
+    { scope: "worker" },
+  ],
+  playground: async ({ tab, viewport, colorScheme }, use) => {
+    // What an earlier test may have changed.
+    await tab.goto("about:blank");
+    await tab.context().clearPermissions();
+    await tab.setViewportSize(viewport!);
+    await tab.emulateMedia({ colorScheme });
     const wrong: string[] = [];
-    page.on("pageerror", (error) => wrong.push(error.message));
-    page.on("console", (message) => {
+    const onError = (error: Error) => wrong.push(error.message);
+    const onMessage = (message: ConsoleMessage) => {
       if (["error", "warning"].includes(message.type())) wrong.push(message.text());
-    });
-    const playground = new Playground(page);
+    };
+    tab.on("pageerror", onError).on("console", onMessage);
+    const playground = new Playground(tab);
     await playground.open();
     await use(playground);
+    tab.off("pageerror", onError).off("console", onMessage);
     expect(wrong).toEqual([]);
   },
 });

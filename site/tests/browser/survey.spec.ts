@@ -60,6 +60,7 @@ test("no registry is chosen before, and those that a tenant can name are marked"
 });
 
 test("nobody can choose from the answer about an earlier text", async ({ page }) => {
+  // A clock stays installed, so this test needs a page of its own.
   await page.clock.install();
   const playground = new Playground(page);
   await playground.open();
