@@ -163,15 +163,15 @@ soak: policy.wasm ## The promises on a million random cases in the module, and o
 # `--baseline skip`, cargo-mutants would first run the tests on the unchanged code, but only those of one package. An
 # incremental build takes a tenth of the time.
 MUTATED := src
-TESTS_OF_src := --test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
+OPTIONS_OF_src := --file "container/**/*.rs" --test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
 	-- --lib --test policy --test rows --test promises
-TESTS_OF_survey := --test-package $(POLICY)-survey
+OPTIONS_OF_survey := --test-package $(POLICY)-survey
 
 .PHONY: mutants
 mutants: setup-cargo ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh mutants
 	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants --file "$(MUTATED)/**/*.rs" \
-		$(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 $(TESTS_OF_$(MUTATED))
+		$(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 $(OPTIONS_OF_$(MUTATED))
 
 .PHONY: deep-tests
 deep-tests: lint monitoring budgets soak release-tests mutants ## The checks that CI runs each week
@@ -228,11 +228,10 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm $(POLICY)-*.tgz
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# xtask compiles the client of registries when it needs it for the first time.
+# xtask compiles the client of registries when it needs it for the first time. `make tools` compiles it after each change.
 .PHONY: xtask
 xtask: setup-cargo
 	@$(LINTED) $(CARGO) build --profile xtask --package xtask
-	@[ ! -x "$(TARGET_DIR)/xtask/registry-client" ] || $(CARGO) build --quiet --profile xtask --package registry-client
 
 # The programs of the end-to-end tests, beside xtask.
 .PHONY: tools
@@ -251,6 +250,7 @@ setup-helm setup-zizmor setup-site setup-browser:
 publish: ## Build the module and push it: make publish REGISTRY=localhost:5000/policies
 	@[ -n "$(REGISTRY)" ] || { echo "publish: name a registry: make publish REGISTRY=localhost:5000/policies" >&2; exit 1; }
 	@$(MAKE) --no-print-directory annotated-policy.wasm
+	@$(CARGO) build --quiet --profile xtask --package registry-client
 	@"$(XTASK)" push annotated-policy.wasm \
 		"registry://$(REGISTRY)/$(POLICY):v$(VERSION)"
 

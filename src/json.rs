@@ -1,6 +1,5 @@
 //! Reads typed values from a tree of JSON values, and names a value of a wrong type by its path.
 
-use k8s_openapi::api::core::v1::Container;
 use serde_json::Value;
 
 /// A value that is not as it has to be: the error of every function that reads a value. Its sentence
@@ -95,41 +94,4 @@ pub fn lenient_string<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
 /// The elements of a member that is a list. Empty if it is anything else.
 pub fn lenient_list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     list(object, key).unwrap_or_default()
-}
-
-/// Reads a container with Kubernetes' own type.
-///
-/// # Errors
-/// The path of the first field that has another type, or that the type doesn't know, e.g.
-/// `volumeMounts[0].name`, and what is wrong. This may show the value.
-pub fn container(fields: &Value) -> Result<Container, (String, String)> {
-    let mut unknown = None;
-    let mut ignore = |path: serde_ignored::Path| {
-        unknown.get_or_insert_with(|| path_of(&path));
-    };
-    let source = serde_ignored::Deserializer::new(fields, &mut ignore);
-    let container = serde_path_to_error::deserialize(source).map_err(|error| {
-        let path = error.path().to_string();
-        let path = path.trim_start_matches('.').to_owned();
-        (path, error.inner().to_string())
-    })?;
-    match unknown {
-        Some(path) => Err((path, "a container has no such field".to_owned())),
-        None => Ok(container),
-    }
-}
-
-fn path_of(path: &serde_ignored::Path) -> String {
-    use serde_ignored::Path;
-    match path {
-        Path::Root => String::new(),
-        Path::Seq { parent, index } => format!("{}[{index}]", path_of(parent)),
-        Path::Map { parent, key } => match path_of(parent) {
-            parent if parent.is_empty() => key.clone(),
-            parent => format!("{parent}.{key}"),
-        },
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => path_of(parent),
-    }
 }

@@ -11,7 +11,6 @@ use smart_default::SmartDefault;
 use wildmatch::WildMatch;
 
 use super::value;
-use crate::json;
 
 /// The largest length of a prefix, in bytes. A name is a DNS label of at most 63 bytes, and a
 /// number follows the prefix.
@@ -176,7 +175,7 @@ const ENDS: &str = "a check runs once and ends";
 /// Reads the template as it is written. The error begins with a dot and the path of the field.
 fn template<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Box<Container>>, D::Error> {
     let fields = Value::deserialize(source)?;
-    let container = json::container(&fields).map_err(|(path, problem)| {
+    let container = container::read(&fields).map_err(|(path, problem)| {
         if path.is_empty() {
             D::Error::custom("must be an object")
         } else {

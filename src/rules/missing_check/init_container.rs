@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use serde_json::{Map, Value};
 
-use crate::json::{self, lenient_list, lenient_string};
+use crate::json::{lenient_list, lenient_string};
 use crate::pod::{List, Moment, Pod, Pull};
 use crate::sanitize::sanitize;
 
@@ -108,7 +108,7 @@ fn copy(pod: &Pod, check: &Pull) -> Result<Option<Container>, String> {
     if let Some(Value::Object(resources)) = fields.get_mut("resources") {
         resources.retain(|key, _| key == "requests" || key == "limits");
     }
-    let container = json::container(&Value::Object(fields));
+    let container = container::read(&Value::Object(fields));
     container.map(Some).map_err(|(path, _)| path)
 }
 
