@@ -163,14 +163,15 @@ soak: policy.wasm ## The promises on a million random cases in the module, and o
 # `--baseline skip`, cargo-mutants would first run the tests on the unchanged code, but only those of one package. An
 # incremental build takes a tenth of the time.
 MUTATED := src
-OPTIONS_OF_src := --file "container/**/*.rs" --test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
+OPTIONS_OF_src := --file "src/**/*.rs" --file "container/**/*.rs" \
+	--test-package $(POLICY) --test-package $(POLICY)-rows --test-package $(POLICY)-promises \
 	-- --lib --test policy --test rows --test promises
-OPTIONS_OF_survey := --test-package $(POLICY)-survey
+OPTIONS_OF_survey := --file "survey/src/**/*.rs" --test-package $(POLICY)-survey
 
 .PHONY: mutants
 mutants: setup-cargo ## Check that a test notices each small change of this policy's code (hours)
 	@hack/setup.sh mutants
-	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants --file "$(MUTATED)/**/*.rs" \
+	CASES=$(or $(CASES),6000) CARGO_PROFILE_XTASK_INCREMENTAL=true cargo mutants --workspace \
 		$(if $(SHARD),--shard $(SHARD)) --baseline skip --timeout 300 $(OPTIONS_OF_$(MUTATED))
 
 .PHONY: deep-tests
