@@ -184,7 +184,8 @@ stubs() {
   before=$(sed -n 's/^[ -]//p' "$BATS_TEST_TMPDIR/diff")
   after=$(grep -v '^-' "$BATS_TEST_TMPDIR/diff" | sed 's/^[ +]//')
   settings=$(block README.md '^This does it for' yaml | gojq --yaml-input --compact-output .spec.settings)
-  gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"}, operation: "CREATE", userInfo: {}, object: (. + {apiVersion: "v1"})}' \
+  gojq --yaml-input '{uid: "1", kind: {group: "", version: "v1", kind: "Pod"},
+    resource: {group: "", version: "v1", resource: "pods"}, operation: "CREATE", userInfo: {}, object: (. + {apiVersion: "v1"})}' \
     <<<"$before" >"$BATS_TEST_TMPDIR/request.json"
   "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/request.json" --settings-json "$settings" "$POLICY" >"$BATS_TEST_TMPDIR/answer.json"
   jq --raw-output '.patch | @base64d' "$BATS_TEST_TMPDIR/answer.json" >"$BATS_TEST_TMPDIR/patch.json"
@@ -196,7 +197,8 @@ stubs() {
 
 @test "README.md: the preset jobs refuses the Job with the sentence of the page" {
   local shown
-  jq --null-input '{uid: "1", kind: {group: "batch", version: "v1", kind: "Job"}, operation: "CREATE", userInfo: {}, object: {
+  jq --null-input '{uid: "1", kind: {group: "batch", version: "v1", kind: "Job"},
+    resource: {group: "batch", version: "v1", resource: "jobs"}, operation: "CREATE", userInfo: {}, object: {
     apiVersion: "batch/v1", kind: "Job", spec: {template: {spec: {restartPolicy: "Never",
       containers: [{name: "refused", image: "docker.io/library/busybox:no-such-tag"}]}}}}}' >"$BATS_TEST_TMPDIR/request.json"
   cat >"$BATS_TEST_TMPDIR/registry.yml" <<'YAML'

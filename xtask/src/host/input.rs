@@ -30,7 +30,7 @@ pub fn parse_review(text: &str) -> Result<AdmissionRequest> {
     let Value::Object(mut request) = value else {
         bail!("this is neither an AdmissionReview nor an AdmissionRequest");
     };
-    for field in ["uid", "kind", "operation", "userInfo"] {
+    for field in ["uid", "kind", "resource", "operation", "userInfo"] {
         ensure!(request.contains_key(field), "the request lacks {field}");
     }
     keep(&mut request, FIELDS);
