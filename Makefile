@@ -229,7 +229,8 @@ clean: ## Remove all output of builds
 	rm -f policy.wasm annotated-policy.wasm $(POLICY)-*.tgz
 	rm -rf site/dist site/generated site/node_modules site/test-results
 
-# xtask compiles the client of registries when it needs it for the first time. `make tools` compiles it after each change.
+# xtask compiles the client of registries when it needs it for the first time. If it has changed, `make tools` and
+# `make publish` compile it again.
 .PHONY: xtask
 xtask: setup-cargo
 	@$(LINTED) $(CARGO) build --profile xtask --package xtask

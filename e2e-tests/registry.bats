@@ -50,7 +50,7 @@ pinned() {
     image=${image/REAL/$REGISTRY} image=${image/GONE/$GONE} image=${image/TOKENS/$TOKENS} image=${image/PORT/${FAULTY#*:}}
     lookup "${image/FAULTY/$FAULTY}"
     same class "$class" "$failure"
-    # oci-client drops the words of a 412 before 0.18.
+    # Before 0.18, oci-client drops the words beside an error code that isn't one of OCI's, such as Harbor's.
     { real_host && [[ $row == */412/* ]]; } || [[ $(gojq -r '.warnings[0]' <<<"$answer") == *" $words"* ]] || fail "the warning lacks '$words': $answer"
   done <<'ROWS'
     notFound    REAL/app:none                does not exist
@@ -130,4 +130,13 @@ ROWS
   done
   DOCKER_CONFIG=$BATS_TEST_TMPDIR/right
   [[ $(gojq -r '.patch | @base64d' <<<"$answer") == *"$image@sha256:"* ]] || fail "not pinned"
+}
+
+@test "a request that lacks a field of every AdmissionRequest is refused, with the name of the field" {
+  lookup "$REGISTRY/app:1"
+  for row in uid kind resource operation userInfo; do
+    gojq "del(.$row)" "$BATS_TEST_TMPDIR/request.json" >"$BATS_TEST_TMPDIR/incomplete.json"
+    run "$KWCTL" run --request-path "$BATS_TEST_TMPDIR/incomplete.json" "$POLICY"
+    [[ $status != 0 && $output =~ (lacks|missing\ field)\ .?$row ]] || fail "it is taken" "$output"
+  done
 }
